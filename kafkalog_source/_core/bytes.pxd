@@ -1,0 +1,81 @@
+"""Bounded reading of big-endian integers and varints (``ByteBuffer`` and ``ByteUtils`` in Kafka's words)."""
+
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+
+cdef struct Cursor:
+    # The only way to read input: `pos` never passes `end`, and nothing outside [data, data + end) is touched.
+    const uint8_t* data
+    Py_ssize_t pos
+    Py_ssize_t end
+
+
+cdef inline int16_t load_i16(const uint8_t* p) noexcept nogil:
+    return <int16_t>((<uint32_t>p[0] << 8) | p[1])
+
+
+cdef inline uint32_t load_u32(const uint8_t* p) noexcept nogil:
+    return (<uint32_t>p[0] << 24) | (<uint32_t>p[1] << 16) | (<uint32_t>p[2] << 8) | <uint32_t>p[3]
+
+
+cdef inline int32_t load_i32(const uint8_t* p) noexcept nogil:
+    return <int32_t>load_u32(p)
+
+
+cdef inline int64_t load_i64(const uint8_t* p) noexcept nogil:
+    return <int64_t>((<uint64_t>load_u32(p) << 32) | <uint64_t>load_u32(p + 4))
+
+
+cdef inline uint32_t load_u32_le(const uint8_t* p) noexcept nogil:
+    return (<uint32_t>p[3] << 24) | (<uint32_t>p[2] << 16) | (<uint32_t>p[1] << 8) | <uint32_t>p[0]
+
+
+cdef inline Py_ssize_t left(const Cursor* c) noexcept nogil:
+    return c.end - c.pos
+
+
+cdef inline int32_t unzigzag32(uint32_t v) noexcept nogil:
+    return <int32_t>((v >> 1) ^ (~(v & 1) + 1))
+
+
+cdef inline int64_t unzigzag64(uint64_t v) noexcept nogil:
+    return <int64_t>((v >> 1) ^ (~(v & 1) + 1))
+
+
+cdef inline bint read_varint(Cursor* c, int32_t* out) noexcept nogil:
+    """Zigzag varint of at most five bytes; a fifth byte that announces a sixth is an error (``ByteUtils.readVarint``).
+
+    As in Kafka, bits of the fifth byte beyond 32 are dropped.
+    """
+    cdef uint32_t value = 0
+    cdef int shift = 0
+    cdef uint8_t byte
+    while c.pos < c.end:
+        byte = c.data[c.pos]
+        c.pos += 1
+        value |= <uint32_t>(byte & 0x7F) << shift
+        if byte < 0x80:
+            out[0] = unzigzag32(value)
+            return True
+        if shift == 28:
+            return False
+        shift += 7
+    return False
+
+
+cdef inline bint read_varlong(Cursor* c, int64_t* out) noexcept nogil:
+    """Zigzag varint of at most ten bytes (``ByteUtils.readVarlong``)."""
+    cdef uint64_t value = 0
+    cdef int shift = 0
+    cdef uint8_t byte
+    while c.pos < c.end:
+        byte = c.data[c.pos]
+        c.pos += 1
+        value |= <uint64_t>(byte & 0x7F) << shift
+        if byte < 0x80:
+            out[0] = unzigzag64(value)
+            return True
+        if shift == 63:
+            return False
+        shift += 7
+    return False

@@ -1,0 +1,40 @@
+"""What the loops of the core answer. Zero is good; the order is that of `codes.NAMES`."""
+
+
+cdef enum Code:
+    OK = 0
+    # How walking a window ended.
+    END                    # the range's last byte was reached at an entry's end
+    INCOMPLETE             # the entry goes on behind the window
+    PAST_OFFSETS           # the entry starts at or above the offset where reading stops
+    FULL                   # the columns hold enough for an Arrow batch
+    NO_MEMORY
+    # Damage in the header of an entry.
+    BAD_LENGTH
+    BAD_MAGIC
+    BAD_LAST_OFFSET_DELTA
+    OFFSET_NOT_RISING
+    OFFSET_BELOW_FILE
+    OFFSET_ABOVE_FILE
+    BAD_COUNT
+    BAD_CODEC
+    BAD_CRC
+    # Damage in the body.
+    COUNT_TOO_LARGE
+    BYTES_LEFT_OVER
+    RECORD_CUT
+    RECORD_LENGTH
+    RECORD_OFFSET
+    KEY_LENGTH
+    VALUE_LENGTH
+    HEADER_COUNT
+    HEADER_NAME
+    HEADER_VALUE
+    CONTROL_KEY
+    INNER_LENGTH
+    INNER_MAGIC
+    INNER_COMPRESSED
+    INNER_CRC
+    WRAPPER_EMPTY
+    WRAPPER_OFFSET
+    EMPTY_WITH_BYTES

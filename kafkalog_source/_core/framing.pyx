@@ -1,0 +1,290 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The framing of LZ4, snappy and zstd streams, as Kafka's readers take it.
+
+The blocks themselves are for the codecs' own libraries. What is read here are
+the headers around them: Kafka 0.8 and 0.9 wrote LZ4 frames whose header
+checksum no stock library accepts, snappy comes in a framing of its own, and
+neither a zstd nor an LZ4 library tells a stream that is cut from one that ends.
+"""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy
+
+from kafkalog_source._core.bytes cimport load_i32, load_u32_le
+from kafkalog_source._core.memory cimport Scratch, View
+
+from kafkalog_source.errors import CodecError, LimitError
+
+cdef uint32_t LZ4_MAGIC = 0x184D2204
+cdef uint32_t ZSTD_MAGIC = 0xFD2FB528
+cdef uint32_t SKIPPABLE_MAGIC = 0x184D2A50
+cdef Py_ssize_t ZSTD_BLOCK_MAX = 1 << 17
+cdef int LZ4_MOST_EXPANSION = 255
+cdef int SNAPPY_MOST_EXPANSION = 24  # a copy of 64 bytes takes three; a margin on top
+
+
+def too_large(str codec, limit):
+    return LimitError(
+        f"the {codec} payload decompresses to more than is allowed",
+        expected=f"at most {limit} bytes",
+        remedy="Raise maxDecompressedBatchBytes if the batch is known to be good",
+    )
+
+
+def bad_stream(str codec, str problem, found=None, expected=None):
+    return CodecError(f"the {codec} payload is damaged: {problem}", found=found, expected=expected)
+
+
+def view_of(data):
+    """A View over a bytes object, for callers outside of the decoder."""
+    cdef View view = View.__new__(View)
+    cdef bytes owner = bytes(data)
+    view.set(<const uint8_t*>owner, len(owner))
+    view.owner = owner
+    return view
+
+
+cdef class Lz4Frames:
+    """Reads one LZ4 frame (``Lz4BlockInputStream``).
+
+    Kafka takes independent blocks only, does not look at the content checksum, and ignores what follows the frame.
+
+    Parameters
+    ----------
+    decompress_block : callable
+        ``f(source, uncompressed_size=n) -> bytes``, of at most n bytes.
+    xxh32 : callable
+        ``f(bytes_like) -> int``.
+    """
+
+    cdef object decompress_block
+    cdef object xxh32
+    cdef View view
+
+    def __cinit__(self, decompress_block, xxh32):
+        self.decompress_block = decompress_block
+        self.xxh32 = xxh32
+        self.view = View.__new__(View)
+
+    def decompress(self, View source, Scratch scratch, Py_ssize_t limit, bint check_header):
+        """The content of the frame in `source`: bytes when it has one block, else a view of `scratch`.
+
+        `check_header` is false for magic 0, whose writers got the header checksum wrong (``Lz4BlockOutputStream``).
+        """
+        cdef const uint8_t* p = source.address
+        cdef Py_ssize_t end = source.size
+        cdef Py_ssize_t largest = 0
+        cdef bint block_checksums = False
+        cdef Py_ssize_t pos = self.read_header(p, end, check_header, &largest, &block_checksums)
+        cdef Py_ssize_t written = 0
+        cdef Py_ssize_t size = 0
+        cdef bytes block = None
+        cdef bint plain = False
+        while True:
+            size = self.next_block(p, end, &pos, largest, block_checksums, &plain)
+            if size == 0:
+                break
+            if block is not None:
+                written = keep(scratch, written, block, limit)
+            block = self.read_block(p + pos, size, largest, plain)
+            pos += size + (4 if block_checksums else 0)
+        if block is None:
+            return b""
+        if written == 0:
+            if len(block) > limit:
+                raise too_large("lz4", limit)
+            return block
+        written = keep(scratch, written, block, limit)
+        return scratch.view(0, written)
+
+    cdef Py_ssize_t read_header(self, const uint8_t* p, Py_ssize_t end, bint check_header, Py_ssize_t* largest,
+                                bint* block_checksums) except -1:
+        cdef Py_ssize_t size
+        cdef int flags, descriptor
+        if end < 7 or load_u32_le(p) != LZ4_MAGIC:
+            raise bad_stream("lz4", "it does not begin with a frame")
+        flags = p[4]
+        descriptor = p[5]
+        if flags >> 6 != 1 or flags & 3:
+            raise bad_stream("lz4", "the frame's flags are not those of version 1", found=f"0x{flags:02x}")
+        if not flags & 0x20:
+            raise bad_stream("lz4", "its blocks are linked, which Kafka refuses", expected="independent blocks")
+        if descriptor & 0x8F or descriptor >> 4 < 4:
+            raise bad_stream("lz4", "the frame's block size does not exist", found=f"0x{descriptor:02x}")
+        largest[0] = <Py_ssize_t>1 << (8 + 2 * (descriptor >> 4))
+        block_checksums[0] = (flags & 0x10) != 0
+        size = 14 if flags & 8 else 6
+        if end < size + 1:
+            raise bad_stream("lz4", "the frame's header is cut")
+        self.view.set(p + 4, size - 4)
+        if check_header and (<uint32_t>self.xxh32(self.view) >> 8) & 0xFF != p[size]:
+            raise bad_stream("lz4", "the frame's header checksum is wrong")
+        return size + 1
+
+    cdef Py_ssize_t next_block(self, const uint8_t* p, Py_ssize_t end, Py_ssize_t* pos, Py_ssize_t largest,
+                               bint block_checksums, bint* plain) except -1:
+        """Move to the data of the next block and return its size, 0 at the end mark."""
+        cdef uint32_t word
+        cdef Py_ssize_t size
+        if end - pos[0] < 4:
+            raise bad_stream("lz4", "the frame is cut")
+        word = load_u32_le(p + pos[0])
+        pos[0] += 4
+        plain[0] = (word & 0x80000000) != 0
+        size = word & 0x7FFFFFFF
+        if size > largest:
+            raise bad_stream("lz4", "a block is larger than the frame allows", found=size, expected=f"at most {largest}")
+        if size + (4 if block_checksums else 0) > end - pos[0]:
+            raise bad_stream("lz4", "a block is cut")
+        if size and block_checksums:
+            self.view.set(p + pos[0], size)
+            if <uint32_t>self.xxh32(self.view) != load_u32_le(p + pos[0] + size):
+                raise bad_stream("lz4", "a block's checksum is wrong")
+        return size
+
+    cdef bytes read_block(self, const uint8_t* p, Py_ssize_t size, Py_ssize_t largest, bint plain):
+        if plain:
+            return p[:size]
+        self.view.set(p, size)
+        try:
+            return self.decompress_block(self.view, uncompressed_size=min(largest, LZ4_MOST_EXPANSION * size))
+        except Exception as error:  # the library's own exception type is not importable by name
+            raise bad_stream("lz4", "a block does not decompress") from error
+
+
+cdef Py_ssize_t keep(Scratch scratch, Py_ssize_t written, bytes block, Py_ssize_t limit) except -1:
+    """Append `block` to the `written` bytes of `scratch`."""
+    cdef Py_ssize_t size = len(block)
+    if written + size > limit:
+        raise too_large("lz4", limit)
+    if written + size > scratch.capacity:
+        scratch.ensure(min(limit, max(2 * scratch.capacity, written + size)), written)
+    memcpy(scratch.address + written, <const uint8_t*>block, size)
+    return written + size
+
+
+cdef Py_ssize_t snappy_size(const uint8_t* p, Py_ssize_t size) except -1:
+    """The length that a raw snappy block claims (an unsigned varint), if its bytes can hold that much."""
+    cdef uint64_t claimed = 0
+    cdef int i
+    for i in range(min(size, 5)):
+        claimed |= <uint64_t>(p[i] & 0x7F) << (7 * i)
+        if p[i] < 0x80:
+            if claimed > <uint64_t>size * SNAPPY_MOST_EXPANSION:
+                raise bad_stream("snappy", "a block claims more than its bytes can hold", found=claimed)
+            return claimed
+    raise bad_stream("snappy", "a block has no length")
+
+
+cdef class SnappyStream:
+    """Reads a snappy payload: xerial's framing, or one raw block (``SnappyInputStream`` of snappy-java).
+
+    xerial's framing is a 16-byte header, then (int32 length, raw block) repeated; the header may come again in the
+    middle, where streams were joined. A payload without the header is one raw block.
+
+    Parameters
+    ----------
+    decompress_into : callable
+        ``f(source, destination) -> int``, of a raw block.
+    """
+
+    cdef object decompress_into
+    cdef View source
+    cdef View destination
+
+    def __cinit__(self, decompress_into):
+        self.decompress_into = decompress_into
+        self.source = View.__new__(View)
+        self.destination = View.__new__(View)
+        self.destination.writable = True
+
+    def decompress(self, View source, Scratch scratch, Py_ssize_t limit):
+        """The content of `source`, as a view of `scratch`."""
+        cdef const uint8_t* p = source.address
+        cdef Py_ssize_t end = source.size
+        cdef Py_ssize_t pos = 16
+        cdef Py_ssize_t written = 0
+        cdef Py_ssize_t size
+        if end < 16 or memcmp(p, b"\x82SNAPPY\x00", 8) != 0:
+            return scratch.view(0, self.read_block(p, end, scratch, 0, limit))
+        while end - pos >= 4:
+            if end - pos >= 16 and memcmp(p + pos, b"\x82SNAPPY\x00", 8) == 0:
+                pos += 16
+                continue
+            size = load_i32(p + pos)
+            pos += 4
+            if size < 0 or size > end - pos:
+                raise bad_stream("snappy", "a block's length lies", found=size, expected=f"0 to {end - pos}")
+            if size:
+                written = self.read_block(p + pos, size, scratch, written, limit)
+            pos += size
+        return scratch.view(0, written)
+
+    cdef Py_ssize_t read_block(self, const uint8_t* p, Py_ssize_t size, Scratch scratch, Py_ssize_t written,
+                               Py_ssize_t limit) except -1:
+        cdef Py_ssize_t claimed = snappy_size(p, size)
+        if written + claimed > limit:
+            raise too_large("snappy", limit)
+        if written + claimed > scratch.capacity:
+            scratch.ensure(min(limit, max(2 * scratch.capacity, written + claimed)), written)
+        self.source.set(p, size)
+        self.destination.set(scratch.address + written, claimed)
+        try:
+            got = self.decompress_into(self.source, self.destination)
+        except Exception as error:  # the library raises more than one type for bad input
+            raise bad_stream("snappy", "a block does not decompress") from error
+        if got != claimed:
+            raise bad_stream("snappy", "a block does not hold what it claims", found=got, expected=claimed)
+        return written + claimed
+
+
+def zstd_bound(View source):
+    """The most bytes that the zstd frames of `source` can hold, from their block headers alone (RFC 8878).
+
+    Raises CodecError unless `source` is whole frames, so that a cut stream does not pass for a short one.
+    """
+    cdef const uint8_t* p = source.address
+    cdef Py_ssize_t end = source.size
+    cdef Py_ssize_t pos = 0
+    cdef Py_ssize_t bound = 0
+    cdef uint32_t magic
+    while pos < end:
+        if end - pos < 8:
+            raise bad_stream("zstd", "a frame is cut")
+        magic = load_u32_le(p + pos)
+        if magic & 0xFFFFFFF0 == SKIPPABLE_MAGIC:
+            pos += 8 + <Py_ssize_t>load_u32_le(p + pos + 4)
+        elif magic == ZSTD_MAGIC:
+            pos = zstd_frame_end(p, end, pos, &bound)
+        else:
+            raise bad_stream("zstd", "no frame begins where one should", found=f"0x{magic:08x}")
+    if pos > end:
+        raise bad_stream("zstd", "a frame is cut")
+    return bound
+
+
+cdef Py_ssize_t zstd_frame_end(const uint8_t* p, Py_ssize_t end, Py_ssize_t pos, Py_ssize_t* bound) except -1:
+    cdef int descriptor = p[pos + 4]
+    cdef int size_flag = descriptor >> 6
+    cdef bint single_segment = (descriptor & 0x20) != 0
+    cdef uint32_t header
+    cdef Py_ssize_t size
+    pos += 5 + (0 if single_segment else 1) + (0, 1, 2, 4)[descriptor & 3]
+    pos += (1 if single_segment else 0) if size_flag == 0 else 1 << size_flag
+    while True:
+        if end - pos < 3:
+            raise bad_stream("zstd", "a frame is cut")
+        header = p[pos] | (<uint32_t>p[pos + 1] << 8) | (<uint32_t>p[pos + 2] << 16)
+        size = header >> 3
+        pos += 3
+        if (header >> 1) & 3 == 2:
+            bound[0] += ZSTD_BLOCK_MAX
+        else:
+            bound[0] += size
+        pos += 1 if (header >> 1) & 3 == 1 else size
+        if header & 1:
+            break
+    pos += 4 if descriptor & 4 else 0
+    if pos > end:
+        raise bad_stream("zstd", "a frame is cut")
+    return pos

@@ -1,0 +1,151 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Memory that is used again, because fresh pages cost more than decoding does.
+
+The memory behind Arrow buffers comes in blocks whose capacity is a power of
+two. A block goes back to its pool when the last Arrow buffer over it is gone.
+All of the pool's methods run under the interpreter lock.
+"""
+
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo
+from libc.stdint cimport uint8_t, uintptr_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memmove
+
+cdef Py_ssize_t SMALLEST_BLOCK = 4096
+cdef Py_ssize_t MOST_FREE_BYTES = 64 << 20
+
+
+cdef Py_ssize_t rounded(Py_ssize_t capacity) noexcept nogil:
+    """The block capacity that holds `capacity` bytes: a power of two."""
+    cdef Py_ssize_t size = SMALLEST_BLOCK
+    while size < capacity:
+        size *= 2
+    return size
+
+
+cdef class BlockPool:
+    """Free blocks by capacity, 64 MiB of them at most."""
+
+    def __cinit__(self):
+        self._free = {}
+        self.free_bytes = 0
+
+    def __dealloc__(self):
+        for addresses in self._free.values():
+            for address in addresses:
+                free(<void*><uintptr_t>address)
+
+    cdef uint8_t* take(self, Py_ssize_t capacity) except NULL:
+        """A block of exactly `capacity` bytes, which must come from `rounded`."""
+        cdef uint8_t* address
+        cdef list addresses = self._free.get(capacity)
+        if addresses:
+            self.free_bytes -= capacity
+            return <uint8_t*><uintptr_t>addresses.pop()
+        address = <uint8_t*>malloc(capacity)
+        if address == NULL:
+            raise MemoryError(f"no memory for a block of {capacity} bytes")
+        return address
+
+    cdef void give(self, uint8_t* address, Py_ssize_t capacity) noexcept:
+        if self.free_bytes + capacity > MOST_FREE_BYTES:
+            free(address)
+            return
+        self._free.setdefault(capacity, []).append(<uintptr_t>address)
+        self.free_bytes += capacity
+
+
+cdef class Block:
+    """The memory of one Arrow buffer; a read-only buffer of the bytes in use."""
+
+    def __dealloc__(self):
+        if self._address != NULL:
+            self._pool.give(self._address, self._capacity)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self._address, self._size, 1, flags)
+
+    def __len__(self):
+        return self._size
+
+
+cdef Block block_of(BlockPool pool, uint8_t* address, Py_ssize_t capacity, Py_ssize_t size):
+    """Hand `address` over to a new Block, which will give it back to `pool`."""
+    cdef Block block = Block.__new__(Block)
+    block._pool = pool
+    block._address = address
+    block._capacity = capacity
+    block._size = size
+    return block
+
+
+cdef class Scratch:
+    """Growing working memory that lives as long as a scan: input windows and decompressed payloads."""
+
+    def __cinit__(self):
+        self.address = NULL
+        self.capacity = 0
+        self._exports = 0
+
+    def __dealloc__(self):
+        free(self.address)
+
+    cdef int ensure(self, Py_ssize_t capacity, Py_ssize_t keep) except -1:
+        """Make room for `capacity` bytes; the first `keep` bytes stay as they are."""
+        cdef uint8_t* address
+        if capacity <= self.capacity:
+            return 0
+        if self._exports:
+            raise BufferError("scratch memory cannot grow while it is lent out")
+        if keep == 0:
+            free(self.address)
+            self.address = NULL
+            self.capacity = 0
+        address = <uint8_t*>realloc(self.address, capacity)
+        if address == NULL:
+            raise MemoryError(f"no memory for {capacity} bytes of scratch space")
+        self.address = address
+        self.capacity = capacity
+        return 0
+
+    def reserve(self, Py_ssize_t capacity, Py_ssize_t keep=0):
+        """Make room for `capacity` bytes, keeping the first `keep`."""
+        self.ensure(capacity, keep)
+
+    def move(self, Py_ssize_t start, Py_ssize_t stop):
+        """Move the bytes [start, stop) to the front."""
+        if not 0 <= start <= stop <= self.capacity:
+            raise ValueError(f"[{start}, {stop}) is outside of {self.capacity} bytes")
+        memmove(self.address, self.address + start, stop - start)
+
+    def view(self, Py_ssize_t start, Py_ssize_t stop):
+        """A writable memoryview of the bytes [start, stop); while it lives, the memory cannot grow or move."""
+        if not 0 <= start <= stop <= self.capacity:
+            raise ValueError(f"[{start}, {stop}) is outside of {self.capacity} bytes")
+        cdef View view = View.__new__(View)
+        view.set(self.address + start, stop - start)
+        view.writable = True
+        view.owner = self
+        return memoryview(view)
+
+
+cdef class View:
+    """A buffer over memory that something else owns; the core points one at each batch in turn."""
+
+    cdef void set(self, const uint8_t* address, Py_ssize_t size) noexcept:
+        self.address = address
+        self.size = size
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        if flags & PyBUF_WRITABLE and not self.writable:
+            raise BufferError("this view is read-only")
+        PyBuffer_FillInfo(buffer, self, <void*>self.address, self.size, 0 if self.writable else 1, flags)
+        if isinstance(self.owner, Scratch):
+            (<Scratch>self.owner)._exports += 1
+
+    def __releasebuffer__(self, Py_buffer* buffer):
+        if isinstance(self.owner, Scratch):
+            (<Scratch>self.owner)._exports -= 1
+
+    def __len__(self):
+        return self.size

@@ -1,0 +1,184 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""v0 and v1 messages, alone or inside a compressed wrapper (``LegacyRecord``, ``AbstractLegacyRecordBatch``)."""
+
+from libc.stdint cimport INT32_MAX, int8_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, realloc
+
+from kafkalog_source._core.bytes cimport load_i32, load_i64
+from kafkalog_source._core.codes cimport Code
+from kafkalog_source._core.columns cimport (
+    KEY_SIZE, MAGIC, OFFSET, SEQUENCE, TIMESTAMP, TIMESTAMP_TYPE, VALUE_SIZE, Columns, Table, append_bytes, end_headers,
+    put_i32, put_i64, put_null, put_timestamp,
+)
+from kafkalog_source._core.records cimport Batch, Wanted, fill_batch_columns
+
+cdef int LOG_OVERHEAD = 12
+
+
+cdef int parse_message(const uint8_t* p, Py_ssize_t size, Message* message) noexcept nogil:
+    """The entry of `size` bytes at `p`, whose magic is 0 or 1 and whose length fits its format."""
+    cdef Py_ssize_t at = 18
+    message.data = p
+    message.size = <int32_t>size
+    message.offset = load_i64(p)
+    message.magic = <int8_t>p[16]
+    message.attributes = <int8_t>p[17]
+    message.timestamp_ms = -1
+    if message.magic == 1:
+        message.timestamp_ms = load_i64(p + at)
+        at += 8
+    message.key_size = load_i32(p + at)
+    at += 4
+    message.key = p + at
+    if message.key_size > 0:
+        if message.key_size > size - at - 4:
+            return Code.KEY_LENGTH
+        at += message.key_size
+    if size - at < 4:
+        return Code.KEY_LENGTH
+    message.value_size = load_i32(p + at)
+    at += 4
+    message.value = p + at
+    if message.value_size > 0:
+        if message.value_size > size - at:
+            return Code.VALUE_LENGTH
+        at += message.value_size
+    return Code.OK if at == size else Code.BYTES_LEFT_OVER
+
+
+cdef void batch_of_message(const Message* message, Batch* b) noexcept nogil:
+    """What the records of a top-level entry share; v0 and v1 have no producer, epoch or transaction."""
+    b.base_offset = message.offset
+    b.last_offset = message.offset
+    b.base_timestamp = message.timestamp_ms
+    b.max_timestamp = message.timestamp_ms
+    b.producer_id = -1
+    b.leader_epoch = -1
+    b.base_sequence = -1
+    b.count = 1
+    b.producer_epoch = -1
+    b.magic = message.magic
+    b.codec = message.attributes & 7
+    b.log_append_time = message.magic == 1 and (message.attributes & 8) != 0
+    b.transactional = False
+    b.control = False
+
+
+cdef class Messages:
+    """The messages inside one wrapper."""
+
+    def __cinit__(self):
+        self.items = NULL
+        self.count = 0
+        self.capacity = 0
+
+    def __dealloc__(self):
+        free(self.items)
+
+    cdef bint push(self, const Message* message) noexcept nogil:
+        cdef Message* moved
+        if self.count == self.capacity:
+            moved = <Message*>realloc(self.items, max(self.capacity * 2, 64) * sizeof(Message))
+            if moved == NULL:
+                return False
+            self.items = moved
+            self.capacity = max(self.capacity * 2, 64)
+        self.items[self.count] = message[0]
+        self.count += 1
+        return True
+
+    cdef int read_set(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t* position) noexcept nogil:
+        """Read the whole decompressed set; on an error `position` is the place of the message concerned."""
+        cdef Message message
+        cdef Py_ssize_t at = 0
+        cdef int32_t length
+        cdef int code
+        self.count = 0
+        while at < size:
+            position[0] = at
+            if size - at < LOG_OVERHEAD + 14:
+                return Code.INNER_LENGTH
+            length = load_i32(data + at + 8)
+            if data[at + 16] > 1:
+                return Code.INNER_MAGIC
+            if length < (22 if data[at + 16] == 1 else 14) or length > size - at - LOG_OVERHEAD or length > INT32_MAX - LOG_OVERHEAD:
+                return Code.INNER_LENGTH
+            code = parse_message(data + at, LOG_OVERHEAD + length, &message)
+            if code != Code.OK:
+                return code
+            if message.attributes & 7:
+                return Code.INNER_COMPRESSED
+            if not self.push(&message):
+                return Code.NO_MEMORY
+            at += LOG_OVERHEAD + length
+        return Code.OK if self.count else Code.WRAPPER_EMPTY
+
+
+cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noexcept nogil:
+    """Make the offsets inside a wrapper absolute and see that they rise, from above `previous` on.
+
+    A v1 wrapper carries the offset of its last message and the inner ones count from its first; an offset of 0 over
+    several messages comes from old librdkafka and means that the first is 0. The offsets in a v0 wrapper are absolute
+    (``AbstractLegacyRecordBatch.DeepRecordsIterator``).
+    """
+    cdef int64_t base = 0
+    cdef int64_t last = messages.items[messages.count - 1].offset
+    cdef Py_ssize_t i
+    if last < 0 or (b.last_offset < last and (b.magic == 0 or b.last_offset != 0)):
+        return Code.WRAPPER_OFFSET
+    if b.magic == 1 and b.last_offset != 0:
+        base = b.last_offset - last
+    for i in range(messages.count):
+        # An inner offset is compared before the base is added, so that the sum cannot overflow.
+        if messages.items[i].offset < 0 or messages.items[i].offset > last:
+            return Code.RECORD_OFFSET
+        if i and messages.items[i].offset + base <= messages.items[i - 1].offset:
+            return Code.RECORD_OFFSET
+        messages.items[i].offset += base
+    if messages.items[0].offset <= previous:
+        return Code.RECORD_OFFSET
+    return Code.OK
+
+
+cdef int put_message(const Message* message, const Batch* wrapper, const Wanted* wanted, Table* t) noexcept nogil:
+    """One row in a reserved place, if its offset is wanted.
+
+    The wrapper's LogAppendTime replaces the inner timestamps, except that v0 messages never have one
+    (``LegacyRecord.timestamp``).
+    """
+    cdef Py_ssize_t row = t.rows
+    cdef int64_t timestamp_ms = message.timestamp_ms
+    if message.offset < wanted.low or message.offset >= wanted.high:
+        return Code.OK
+    if wrapper.log_append_time and message.magic == 1:
+        timestamp_ms = wrapper.max_timestamp
+    if t.fixed[<int>OFFSET].wanted:
+        put_i64(&t.fixed[<int>OFFSET], row, message.offset)
+    if t.fixed[<int>TIMESTAMP].wanted:
+        put_timestamp(t, row, timestamp_ms)
+    if t.fixed[<int>KEY_SIZE].wanted:
+        if message.key_size < 0:
+            put_null(&t.fixed[<int>KEY_SIZE], row)
+        else:
+            put_i32(&t.fixed[<int>KEY_SIZE], row, message.key_size)
+    if t.fixed[<int>VALUE_SIZE].wanted:
+        if message.value_size < 0:
+            put_null(&t.fixed[<int>VALUE_SIZE], row)
+        else:
+            put_i32(&t.fixed[<int>VALUE_SIZE], row, message.value_size)
+    if t.fixed[<int>SEQUENCE].wanted:
+        put_null(&t.fixed[<int>SEQUENCE], row)
+    if t.key.wanted and not append_bytes(&t.key, row, message.key, message.key_size):
+        return Code.NO_MEMORY
+    if t.value.wanted and not append_bytes(&t.value, row, message.value, message.value_size):
+        return Code.NO_MEMORY
+    if t.headers.wanted:
+        end_headers(&t.headers, row, 0)
+    fill_batch_columns(t, wrapper, row, row + 1)
+    if message.magic != wrapper.magic:
+        if t.fixed[<int>MAGIC].wanted:
+            put_i32(&t.fixed[<int>MAGIC], row, message.magic)
+        if t.fixed[<int>TIMESTAMP_TYPE].wanted:
+            put_i32(&t.fixed[<int>TIMESTAMP_TYPE], row, -1 if message.magic == 0 else <int32_t>wrapper.log_append_time)
+    t.rows += 1
+    return Code.OK

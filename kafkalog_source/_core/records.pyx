@@ -1,0 +1,229 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The body of one v2 batch (``DefaultRecordBatch``, ``DefaultRecord``)."""
+
+from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from kafkalog_source._core.bytes cimport Cursor, left, load_i16, load_i32, load_i64, read_varint, read_varlong
+from kafkalog_source._core.codes cimport Code
+from kafkalog_source._core.columns cimport (
+    BATCH_BASE_OFFSET, BATCH_POSITION, COMPRESSION, CONTROL_TYPE, IS_CONTROL, IS_TRANSACTIONAL, KEY_SIZE, LEADER_EPOCH,
+    MAGIC, OFFSET, PRODUCER_EPOCH, PRODUCER_ID, SEQUENCE, TIMESTAMP, TIMESTAMP_TYPE, VALUE_SIZE, Columns, FixedColumn,
+    Table, append_bytes, append_header_name, append_header_value, end_headers, put_i8, put_i32, put_i64, put_null,
+    put_timestamp, reserve_header,
+)
+
+cdef int SMALLEST_HEADER = 2  # an empty name and a null value
+cdef int NEWEST_CONTROL_TYPE = 6
+cdef int UNKNOWN_CONTROL_TYPE = 7  # not Kafka's number: the place of UNKNOWN behind the names of the known ones
+
+
+cdef struct Slice:
+    const uint8_t* data
+    int32_t size               # negative: null
+
+
+cdef void parse_batch(const uint8_t* p, Batch* b) noexcept nogil:
+    """The header of a v2 batch, whose 61 bytes are there (``DefaultRecordBatch``'s schema)."""
+    cdef int8_t attributes = <int8_t>p[22]
+    b.base_offset = load_i64(p)
+    b.leader_epoch = load_i32(p + 12)
+    b.magic = <int8_t>p[16]
+    b.codec = attributes & 7
+    b.log_append_time = (attributes & 8) != 0
+    b.transactional = (attributes & 16) != 0
+    b.control = (attributes & 32) != 0
+    b.last_offset = b.base_offset + load_i32(p + 23)
+    b.base_timestamp = load_i64(p + 27)
+    b.max_timestamp = load_i64(p + 35)
+    b.producer_id = load_i64(p + 43)
+    b.producer_epoch = load_i16(p + 51)
+    b.base_sequence = load_i32(p + 53)
+    b.count = load_i32(p + 57)
+
+
+cdef inline bint read_slice(Cursor* c, Slice* out) noexcept nogil:
+    """A length and that many bytes; any negative length is null (``Utils.readBytes``)."""
+    if not read_varint(c, &out.size):
+        return False
+    out.data = c.data + c.pos
+    if out.size > 0:
+        if out.size > left(c):
+            return False
+        c.pos += out.size
+    return True
+
+
+cdef inline int read_headers(Cursor* c, Table* t, bint emit) noexcept nogil:
+    """The headers of one record, appended to the columns when `emit`; the record's own list stays open."""
+    cdef int32_t count, i
+    cdef Slice name, value
+    if not read_varint(c, &count) or count < 0 or count > left(c) // SMALLEST_HEADER:
+        return Code.HEADER_COUNT
+    for i in range(count):
+        if not read_slice(c, &name) or name.size < 0:
+            return Code.HEADER_NAME
+        if not read_slice(c, &value):
+            return Code.HEADER_VALUE
+        if emit and not (reserve_header(&t.headers)
+                         and append_header_name(&t.headers.names, name.data, name.size)
+                         and append_header_value(&t.headers.values, value.data, value.size)):
+            return Code.NO_MEMORY
+    if emit:
+        end_headers(&t.headers, t.rows, count)
+    return Code.OK
+
+
+cdef inline int put_control_type(Table* t, const Slice* key) noexcept nogil:
+    """``ControlRecordType.parse``: a newer version is tolerated, a type beyond those known is UNKNOWN."""
+    cdef int16_t kind
+    if key.size < 4 or load_i16(key.data) < 0:
+        return Code.CONTROL_KEY
+    kind = load_i16(key.data + 2)
+    put_i8(&t.fixed[<int>CONTROL_TYPE], t.rows, <int8_t>kind if 0 <= kind <= NEWEST_CONTROL_TYPE else UNKNOWN_CONTROL_TYPE)
+    return Code.OK
+
+
+cdef inline void put_sequence(Table* t, const Batch* b, int64_t delta) noexcept nogil:
+    """The batch's base sequence plus the delta, where 2^31-1 is followed by 0 (``DefaultRecordBatch.incrementSequence``)."""
+    cdef int64_t sequence = <int64_t>b.base_sequence + delta
+    if b.base_sequence < 0:
+        put_null(&t.fixed[<int>SEQUENCE], t.rows)
+    else:
+        if sequence > INT32_MAX:
+            sequence -= <int64_t>INT32_MAX + 1
+        put_i32(&t.fixed[<int>SEQUENCE], t.rows, <int32_t>sequence)
+
+
+cdef inline void put_size(FixedColumn* c, Py_ssize_t row, int32_t size) noexcept nogil:
+    if size < 0:
+        put_null(c, row)
+    else:
+        put_i32(c, row, size)
+
+
+cdef inline int put_record(Table* t, const Batch* b, int64_t delta, int64_t timestamp_ms, const Slice* key,
+                           const Slice* value) noexcept nogil:
+    """One row but for its headers; `t.rows` is its number and does not move."""
+    cdef Py_ssize_t row = t.rows
+    if t.fixed[<int>OFFSET].wanted:
+        put_i64(&t.fixed[<int>OFFSET], row, b.base_offset + delta)
+    if t.fixed[<int>TIMESTAMP].wanted:
+        put_timestamp(t, row, timestamp_ms)
+    if t.fixed[<int>KEY_SIZE].wanted:
+        put_size(&t.fixed[<int>KEY_SIZE], row, key.size)
+    if t.fixed[<int>VALUE_SIZE].wanted:
+        put_size(&t.fixed[<int>VALUE_SIZE], row, value.size)
+    if t.fixed[<int>SEQUENCE].wanted:
+        put_sequence(t, b, delta)
+    if t.key.wanted and not append_bytes(&t.key, row, key.data, key.size):
+        return Code.NO_MEMORY
+    if t.value.wanted and not append_bytes(&t.value, row, value.data, value.size):
+        return Code.NO_MEMORY
+    if b.control and t.fixed[<int>CONTROL_TYPE].wanted:
+        return put_control_type(t, key)
+    return Code.OK
+
+
+cdef inline int read_record(Cursor* c, const Batch* b, const Wanted* wanted, Progress* progress, Table* t,
+                            bint emit) noexcept nogil:
+    """One record at the cursor. A row is added when `emit` and the offset is wanted."""
+    cdef int32_t length, offset_delta
+    cdef int64_t timestamp_delta, timestamp_ms
+    cdef Cursor body
+    cdef Slice key, value
+    cdef int code
+    if not read_varint(c, &length):
+        return Code.RECORD_CUT
+    if length < 0 or length > left(c):
+        return Code.RECORD_LENGTH
+    body.data = c.data
+    body.pos = c.pos + 1  # the record's attributes byte is unused
+    body.end = c.pos + length
+    if length < 1 or not read_varlong(&body, &timestamp_delta) or not read_varint(&body, &offset_delta):
+        return Code.RECORD_LENGTH
+    if offset_delta <= progress.last_delta or offset_delta > b.last_offset - b.base_offset:
+        return Code.RECORD_OFFSET
+    if not read_slice(&body, &key):
+        return Code.KEY_LENGTH
+    if not read_slice(&body, &value):
+        return Code.VALUE_LENGTH
+    emit = emit and wanted.low <= b.base_offset + offset_delta < wanted.high
+    if emit:
+        timestamp_ms = b.max_timestamp if b.log_append_time else <int64_t>(<uint64_t>b.base_timestamp + <uint64_t>timestamp_delta)
+        code = put_record(t, b, offset_delta, timestamp_ms, &key, &value)
+        if code != Code.OK:
+            return code
+    code = read_headers(&body, t, emit and t.headers.wanted)
+    if code != Code.OK:
+        return code
+    if body.pos != body.end:
+        return Code.RECORD_LENGTH
+    c.pos = body.end
+    progress.last_delta = offset_delta
+    t.rows += emit
+    return Code.OK
+
+
+cdef int read_records(Cursor* c, const Batch* b, const Wanted* wanted, Progress* progress, Columns columns,
+                      bint emit, bint cut) noexcept nogil:
+    """The records from `progress` on, into rows that are reserved.
+
+    FULL, with `progress` kept, when `cut` and the columns are full. After the last record nothing may be left.
+    """
+    cdef int code
+    while progress.read < b.count:
+        if cut and (columns.is_full() or columns.cannot_take(left(c))):
+            return Code.FULL
+        code = read_record(c, b, wanted, progress, &columns.table, emit)
+        if code != Code.OK:
+            return code
+        progress.read += 1
+    return Code.OK if c.pos == c.end else Code.BYTES_LEFT_OVER
+
+
+cdef inline void fill_i32(FixedColumn* c, Py_ssize_t start, Py_ssize_t stop, int32_t value, bint null) noexcept nogil:
+    cdef Py_ssize_t row
+    if not c.wanted:
+        return
+    for row in range(start, stop):
+        if null:
+            put_null(c, row)
+        else:
+            put_i32(c, row, value)
+
+
+cdef inline void fill_i64(FixedColumn* c, Py_ssize_t start, Py_ssize_t stop, int64_t value, bint null) noexcept nogil:
+    cdef Py_ssize_t row
+    if not c.wanted:
+        return
+    for row in range(start, stop):
+        if null:
+            put_null(c, row)
+        else:
+            put_i64(c, row, value)
+
+
+cdef inline void fill_i8(FixedColumn* c, Py_ssize_t start, Py_ssize_t stop, int8_t value) noexcept nogil:
+    cdef Py_ssize_t row
+    if not c.wanted:
+        return
+    for row in range(start, stop):
+        put_i8(c, row, value)
+
+
+cdef void fill_batch_columns(Table* t, const Batch* b, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Give the rows [start, stop) what their batch says; Kafka's -1 for "none" becomes null."""
+    cdef Py_ssize_t row
+    fill_i32(&t.fixed[<int>TIMESTAMP_TYPE], start, stop, -1 if b.magic == 0 else <int32_t>b.log_append_time, False)
+    fill_i32(&t.fixed[<int>LEADER_EPOCH], start, stop, b.leader_epoch, b.leader_epoch == -1)
+    fill_i64(&t.fixed[<int>PRODUCER_ID], start, stop, b.producer_id, b.producer_id == -1)
+    fill_i32(&t.fixed[<int>PRODUCER_EPOCH], start, stop, b.producer_epoch, b.producer_epoch == -1)
+    fill_i8(&t.fixed[<int>IS_TRANSACTIONAL], start, stop, b.transactional)
+    fill_i8(&t.fixed[<int>IS_CONTROL], start, stop, b.control)
+    fill_i8(&t.fixed[<int>COMPRESSION], start, stop, b.codec)
+    fill_i32(&t.fixed[<int>MAGIC], start, stop, b.magic, False)
+    fill_i64(&t.fixed[<int>BATCH_POSITION], start, stop, b.position, False)
+    fill_i64(&t.fixed[<int>BATCH_BASE_OFFSET], start, stop, b.base_offset, False)
+    if t.fixed[<int>CONTROL_TYPE].wanted and not b.control:
+        for row in range(start, stop):
+            put_null(&t.fixed[<int>CONTROL_TYPE], row)

@@ -1,0 +1,32 @@
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+
+cdef struct Entry:
+    # A v2 batch or a top-level v0/v1 entry; `start` counts from the window's first byte, `size` is the whole entry's.
+    Py_ssize_t start
+    Py_ssize_t size
+    int64_t first_offset    # v2: base offset; v0/v1: the entry's own, which for a wrapper is its last record's
+    int64_t last_offset
+    int64_t previous        # the last offset before this entry
+    int8_t magic
+    int8_t attributes
+    bint checked            # the CRC is right, or need not be
+
+
+cdef class Entries:
+    cdef Entry* items
+    cdef readonly Py_ssize_t count
+    cdef Py_ssize_t capacity
+    cdef readonly Py_ssize_t walked       # where the next entry starts, from the window's first byte
+    cdef readonly Py_ssize_t next_size    # what the entry at `walked` needs, when it goes on behind the window
+    cdef readonly int64_t last_offset     # of the last entry walked, in this window or before; least - 1 before any
+    cdef readonly int64_t least           # the file's base offset
+    cdef readonly int64_t bound           # the next file's base offset
+    cdef readonly int64_t stop            # reading stops at the first entry at or above this offset
+    cdef readonly Py_ssize_t found_count  # entries of all windows
+
+    cdef bint push(self, const Entry* entry) noexcept nogil
+    cdef int walk_window(self, const uint8_t* data, Py_ssize_t size) noexcept nogil
+
+
+cdef int parse_header(const uint8_t* p, Py_ssize_t left, Entry* entry) noexcept nogil

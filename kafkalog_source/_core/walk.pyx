@@ -1,0 +1,183 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Where the entries of a window begin and end, from their headers alone.
+
+An entry is a v2 batch or a v0/v1 message-set entry. All formats keep offset,
+length and magic in the same places (``Records``, ``DefaultRecordBatch`` and
+``LegacyRecord``), so that the format is chosen entry by entry.
+"""
+
+from libc.stdint cimport INT32_MAX, INT64_MAX, int8_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, realloc
+
+from kafkalog_source._core.bytes cimport load_i32, load_i64
+from kafkalog_source._core.codes cimport Code
+from kafkalog_source._core.memory cimport Scratch
+
+cdef Py_ssize_t LOG_OVERHEAD = 12
+cdef Py_ssize_t V2_HEADER_SIZE = 61
+
+
+cdef int parse_header(const uint8_t* p, Py_ssize_t left, Entry* entry) noexcept nogil:
+    """Read the header at `p` into `entry` (all but `start`).
+
+    INCOMPLETE when fewer bytes are left than the header has; `entry.size` is then what is needed to go on.
+    Only what the header says is judged: whether the body is there is for the caller to ask.
+    """
+    cdef int32_t length, delta
+    cdef Py_ssize_t least
+    entry.size = 17
+    if left < LOG_OVERHEAD:
+        return Code.INCOMPLETE
+    length = load_i32(p + 8)
+    if length < 14:
+        return Code.BAD_LENGTH
+    if left < 17:
+        return Code.INCOMPLETE
+    entry.magic = <int8_t>p[16]
+    if entry.magic < 0 or entry.magic > 2:
+        return Code.BAD_MAGIC
+    least = 49 if entry.magic == 2 else (22 if entry.magic == 1 else 14)
+    if length < least:
+        return Code.BAD_LENGTH
+    entry.size = LOG_OVERHEAD + <Py_ssize_t>length
+    entry.first_offset = load_i64(p)
+    entry.last_offset = entry.first_offset
+    entry.checked = False
+    if entry.magic < 2:
+        if left < 18:
+            entry.size = 18
+            return Code.INCOMPLETE
+        entry.attributes = <int8_t>p[17]
+        return Code.OK
+    if left < V2_HEADER_SIZE:
+        entry.size = V2_HEADER_SIZE
+        return Code.INCOMPLETE
+    entry.attributes = <int8_t>p[22]
+    delta = load_i32(p + 23)
+    if delta < 0 or entry.first_offset > INT64_MAX - delta:
+        return Code.BAD_LAST_OFFSET_DELTA
+    entry.last_offset = entry.first_offset + delta
+    return Code.OK
+
+
+cdef class Entries:
+    """The entries of one window after another of a range of one file.
+
+    Parameters
+    ----------
+    least : int
+        No entry's offset lies below this (the file's base offset).
+    bound : int
+        Every entry's last offset lies below this (the next file's base offset).
+    stop : int
+        Walking ends at the first v2 batch that starts at or above this offset, and at the first
+        v0/v1 entry after one that ends there.
+    """
+
+    def __cinit__(self, int64_t least=0, int64_t bound=INT64_MAX, int64_t stop=INT64_MAX):
+        self.items = NULL
+        self.count = 0
+        self.capacity = 0
+        self.least = least
+        self.bound = bound
+        self.stop = stop
+        self.last_offset = least - 1
+        self.found_count = 0
+
+    def __dealloc__(self):
+        free(self.items)
+
+    cdef bint push(self, const Entry* entry) noexcept nogil:
+        cdef Entry* moved
+        if self.count == self.capacity:
+            moved = <Entry*>realloc(self.items, max(self.capacity * 2, 256) * sizeof(Entry))
+            if moved == NULL:
+                return False
+            self.items = moved
+            self.capacity = max(self.capacity * 2, 256)
+        self.items[self.count] = entry[0]
+        self.count += 1
+        self.found_count += 1
+        return True
+
+    cdef int walk_window(self, const uint8_t* data, Py_ssize_t size) noexcept nogil:
+        """Walk [0, size) of a window; see `walk`."""
+        cdef Entry entry
+        cdef int code
+        self.count = 0
+        self.walked = 0
+        self.next_size = 0
+        while self.walked < size:
+            if self.last_offset >= self.stop - 1:
+                return Code.PAST_OFFSETS
+            code = parse_header(data + self.walked, size - self.walked, &entry)
+            if code == Code.INCOMPLETE:
+                self.next_size = entry.size
+                return code
+            if code != Code.OK:
+                return code
+            if entry.magic == 2 and entry.first_offset >= self.stop and entry.first_offset > self.last_offset:
+                return Code.PAST_OFFSETS
+            if entry.first_offset <= self.last_offset:
+                return Code.OFFSET_BELOW_FILE if self.last_offset < self.least else Code.OFFSET_NOT_RISING
+            if entry.last_offset >= self.bound:
+                return Code.OFFSET_ABOVE_FILE
+            if entry.size > size - self.walked:
+                self.next_size = entry.size
+                return Code.INCOMPLETE
+            entry.start = self.walked
+            entry.previous = self.last_offset
+            if not self.push(&entry):
+                return Code.NO_MEMORY
+            self.walked += entry.size
+            self.last_offset = entry.last_offset
+        return Code.END
+
+    def walk(self, Scratch window, Py_ssize_t size):
+        """Find the entries of the first `size` bytes of `window`.
+
+        Returns
+        -------
+        int
+            A code: END (the window's end is an entry's end), INCOMPLETE (`next_size` bytes are needed from
+            `walked` on), PAST_OFFSETS, or what is wrong with the header at `walked`.
+        """
+        cdef int code
+        if size > window.capacity:
+            raise ValueError(f"a window of {window.capacity} bytes does not hold {size}")
+        with nogil:
+            code = self.walk_window(window.address, size)
+        return code
+
+    def skip_to(self, int64_t last_offset):
+        """Go on after a damaged region whose last offset is known; offsets must rise from there."""
+        self.last_offset = max(self.last_offset, last_offset)
+
+    def entry(self, Py_ssize_t index):
+        """(start, size, magic, attributes, first offset, last offset) of an entry of this window."""
+        if not 0 <= index < self.count:
+            raise IndexError(index)
+        e = self.items[index]
+        return e.start, e.size, e.magic, e.attributes, e.first_offset, e.last_offset
+
+
+def find_entry(Scratch window, Py_ssize_t start, Py_ssize_t size, Py_ssize_t beyond, int64_t above, int64_t bound):
+    """The first place in [start, size) of `window` where a plausible entry begins, or -1.
+
+    Plausible is a header that reads well, a size that ends within `beyond` bytes behind the window, and offsets above
+    `above` and below `bound`. Its checksum is for the caller to compare.
+    """
+    cdef const uint8_t* data = window.address
+    cdef Entry entry
+    cdef Py_ssize_t at
+    cdef Py_ssize_t found = -1
+    if size > window.capacity or start < 0:
+        raise ValueError(f"[{start}, {size}) is outside of {window.capacity} bytes")
+    with nogil:
+        for at in range(start, size - 17):
+            if data[at + 16] > 2 or parse_header(data + at, size - at, &entry) != Code.OK:
+                continue
+            if entry.size <= size - at + beyond and above < entry.first_offset and entry.last_offset < bound:
+                found = at
+                break
+    return found

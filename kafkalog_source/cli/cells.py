@@ -1,0 +1,92 @@
+"""The values of a row as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import base64
+import re
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+
+from kafkalog_source.cli.text import quoted
+from kafkalog_source.errors import printable
+
+__all__ = ["column_values", "iso_utc", "json_value", "text_value"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The Gregorian calendar repeats itself after this long, so that any year can be had from a near one.
+_CYCLE_YEARS = 400
+_CYCLE_US = 146_097 * 86_400 * 1_000_000
+_US_PER_UNIT = {"s": 1_000_000, "ms": 1_000, "us": 1}
+# Control characters but tab and the ends of line: what holds them is data and not text.
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_PLAIN_NAME = re.compile(r"[\w.:-]+")
+
+
+def column_values(column: pa.Array) -> list[object]:
+    """Give a column's values as Python objects, times as ISO 8601 text in UTC."""
+    if not pa.types.is_timestamp(column.type):
+        values: list[object] = column.to_pylist()
+        return values
+    to_us = _US_PER_UNIT[column.type.unit]
+    times = column.cast(pa.int64()).to_pylist()
+    return [None if time is None else iso_utc(time * to_us) for time in times]
+
+
+def iso_utc(timestamp_us: int) -> str:
+    """Write a time as ISO 8601 in UTC, whatever its year; microseconds only where there are some.
+
+    Years beyond four digits, and those before year 0, have a sign, as ISO 8601 has it.
+    """
+    # From year 2000 on, the time within its 400 years is one that datetime can hold.
+    since_2000 = timestamp_us - 946_684_800_000_000
+    cycles, rest = divmod(since_2000, _CYCLE_US)
+    near = _EPOCH + timedelta(microseconds=946_684_800_000_000 + rest)
+    year = near.year + cycles * _CYCLE_YEARS
+    written = f"{year:04d}" if 0 <= year <= 9999 else f"{year:+05d}"
+    precision = "milliseconds" if near.microsecond % 1000 == 0 else "microseconds"
+    return written + near.replace(tzinfo=None).isoformat(timespec=precision)[4:] + "Z"
+
+
+def json_value(value: object) -> object:
+    """Make a value fit for JSON: bytes as text, or if they are no text as ``{"base64": "…"}``."""
+    if isinstance(value, bytes):
+        text = _as_text(value)
+        return {"base64": base64.b64encode(value).decode("ascii")} if text is None else text
+    if isinstance(value, list):
+        return [json_value(part) for part in value]
+    if isinstance(value, dict):
+        return {name: json_value(part) for name, part in value.items()}
+    return value
+
+
+def text_value(value: object) -> str:
+    """Write a value for people: bytes in quotes, or if they are no text as ``base64:…``."""
+    if isinstance(value, bytes):
+        text = _as_text(value)
+        return "base64:" + base64.b64encode(value).decode("ascii") if text is None else quoted(text)
+    if isinstance(value, list):
+        return "[" + ", ".join(_list_part(part) for part in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else printable(str(value))
+
+
+def _list_part(part: object) -> str:
+    """Write one element of a list; a record's header as ``name=value``."""
+    if isinstance(part, dict) and part.keys() == {"key", "value"}:
+        return f"{_header_name(part['key'])}={text_value(part['value'])}"
+    return text_value(part)
+
+
+def _header_name(name: object) -> str:
+    text = str(name)
+    return text if _PLAIN_NAME.fullmatch(text) and text.isprintable() else quoted(text)
+
+
+def _as_text(value: bytes) -> str | None:
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if _NOT_TEXT.search(text) else text

@@ -1,0 +1,131 @@
+"""``kafkalog dump``: records as lines."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+import pyarrow as pa
+
+import kafkalog_source
+from kafkalog_source.cli.cells import column_values, json_value, text_value
+from kafkalog_source.cli.options import (
+    add_generic_option,
+    add_path_arguments,
+    add_range_flags,
+    add_topic_flags,
+    read_options,
+)
+from kafkalog_source.cli.text import json_line
+from kafkalog_source.format import TimestampType
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+__all__ = ["add_command"]
+
+Row = Mapping[str, object]
+
+_EPILOG = """\
+In text, a line is TOPIC-PARTITION@OFFSET, the time and the rest as name=value.
+With --json, a line is a JSON object with a field for each column. Keys, values
+and header values that are no text are base64:... in text and {"base64": "..."}
+in JSON; null and empty are told apart in both.
+
+examples:
+  kafkalog dump kafka-logs/orders-0 --limit 5
+  kafkalog dump kafka-logs --subscribe orders,payments --json
+  kafkalog dump kafka-logs --assign '{"orders":[0]}' --starting-offsets '{"orders":{"0":100}}'
+  kafkalog dump kafka-logs --starting-timestamp 1700000000000 --columns topic,offset,valueSize
+  kafkalog dump kafka-logs/orders-0/00000000000000000000.log -o verifyChecksums=false
+"""
+
+_TIMESTAMP_TYPES: dict[int, str] = {
+    TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
+    TimestampType.CREATE_TIME: "CreateTime",
+    TimestampType.LOG_APPEND_TIME: "LogAppendTime",
+}
+_PLACE = ("topic", "partition", "offset")
+
+
+def add_command(commands: _SubParsersAction[Any]) -> None:
+    """Add this command to the command line."""
+    parser = commands.add_parser(
+        "dump",
+        help="show records",
+        description="Show records, one to a line, in the order of their offsets within each partition.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_path_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object to a line")
+    parser.add_argument("--limit", metavar="N", type=_count, help="stop after N records")
+    parser.add_argument(
+        "--columns", metavar="NAMES", type=_names, help="these columns, with commas between them"
+    )
+    add_topic_flags(parser)
+    add_range_flags(parser)
+    add_generic_option(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace, out: TextIO) -> int:
+    # A few records are no work for several threads, which would read ahead in vain.
+    threads = None if chosen.limit is None else 1
+    found = kafkalog_source.scan(
+        chosen.paths, columns=chosen.columns, threads=threads, **read_options(chosen)
+    )
+    line: Callable[[Row], str] = _json_row if chosen.json else _text_row
+    for row in _rows(found.to_reader(), chosen.limit):
+        out.write(line(row) + "\n")
+    return 0
+
+
+def _rows(reader: pa.RecordBatchReader, limit: int | None) -> Iterator[Row]:
+    left = limit
+    names = reader.schema.names
+    while left is None or left > 0:
+        try:
+            arrow_batch = reader.read_next_batch()
+        except StopIteration:
+            return
+        # Only what is shown becomes Python objects.
+        shown = arrow_batch if left is None else arrow_batch.slice(0, left)
+        for values in zip(*map(column_values, shown.columns), strict=True):
+            yield dict(zip(names, values, strict=True))
+        if left is not None:
+            left -= shown.num_rows
+
+
+def _json_row(row: Row) -> str:
+    return json_line({name: json_value(value) for name, value in row.items()})
+
+
+def _text_row(row: Row) -> str:
+    parts = []
+    rest = dict(row)
+    if all(name in row for name in _PLACE):
+        topic, partition, offset = (rest.pop(name) for name in _PLACE)
+        parts.append(f"{text_value(topic)}-{text_value(partition)}@{text_value(offset)}")
+    if "timestamp" in rest:
+        parts.append(text_value(rest.pop("timestamp")))
+    if "timestampType" in rest:
+        kind = rest.pop("timestampType")
+        parts.append(_TIMESTAMP_TYPES.get(kind, text_value(kind)) if isinstance(kind, int) else "null")
+    # Most records have no headers, and then there is nothing to say of them.
+    parts += [
+        f"{name}={text_value(value)}" for name, value in rest.items() if (name, value) != ("headers", None)
+    ]
+    return " ".join(parts)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError("is no count of records")
+    return int(text)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

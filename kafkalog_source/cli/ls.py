@@ -1,0 +1,238 @@
+"""``kafkalog ls``: what topics, partitions and segments there are."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+import kafkalog_source
+from kafkalog_source.cli.options import add_path_arguments, add_topic_flags, read_options
+from kafkalog_source.cli.text import complain, json_line, table
+from kafkalog_source.errors import KafkaLogError, printable
+from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
+from kafkalog_source.reading.options import ReadOptions, parse_options
+from kafkalog_source.segment.bounds import next_offset
+from kafkalog_source.segment.entries import read_header
+from kafkalog_source.segment.source import LocalFile
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+__all__ = ["add_command"]
+
+_EPILOG = """\
+Internal topics are shown too. FIRST and LAST are the offsets of the first and
+the last batch; "-" means that no whole batch was found, "?" that it cannot be
+read. What was left out, and why, is told with --skipped, and with --json.
+
+examples:
+  kafkalog ls kafka-logs
+  kafkalog ls '/backup/disk*/kafka-logs' --subscribe orders
+  kafkalog ls kafka-logs/orders-0 --segments
+  kafkalog ls kafka-logs --json | jq '.partitions[] | select(.bytes == 0) | .topic'
+"""
+
+_RIGHT = frozenset({"PARTITION", "SEGMENTS", "BYTES", "FIRST", "LAST", "BASE"})
+
+
+_Offset = int | None | KafkaLogError
+"""An offset, None where there is no batch, or what is wrong with the batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A partition or one of its segments, and the offsets it spans."""
+
+    log: PartitionLog
+    segments: Sequence[SegmentFile]
+    first: _Offset
+    last: _Offset
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+    @property
+    def damage(self) -> list[KafkaLogError]:
+        return [offset for offset in (self.first, self.last) if isinstance(offset, KafkaLogError)]
+
+
+def add_command(commands: _SubParsersAction[Any]) -> None:
+    """Add this command to the command line."""
+    parser = commands.add_parser(
+        "ls",
+        help="show topics, partitions and segments",
+        description="Show the partitions that lie in PATH: segments, bytes, first and last offset.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_path_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--segments", action="store_true", help="a row for each segment")
+    parser.add_argument("--skipped", action="store_true", help="tell what was left out, and why")
+    add_topic_flags(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace, out: TextIO) -> int:
+    options = parse_options(read_options(chosen), chosen.paths)
+    listing = list_logs(options.paths, wanted=_wanted(options), follow_symlinks=options.follow_symlinks)
+    for warning in listing.warnings:
+        complain(f"warning: {warning}")
+    partitions = [_row(log, log.segments) for log in listing.partitions]
+    segments = (
+        [_row(log, [s]) for log in listing.partitions for s in log.segments] if chosen.segments else None
+    )
+    if chosen.json:
+        out.write(json_line(_document(listing, partitions, segments)) + "\n")
+    else:
+        lines = _partition_table(partitions) if segments is None else _segment_table(segments)
+        out.writelines(line + "\n" for line in (*lines, *_summary(listing, partitions, chosen.skipped)))
+    return _tell_damage([*partitions, *(segments or ())])
+
+
+def _wanted(options: ReadOptions) -> Callable[[str, int], bool]:
+    """Want everything, Kafka's own topics too, unless topics are named."""
+    named = (options.subscribe, options.subscribe_pattern, options.assign)
+    return options.wants if any(choice is not None for choice in named) else lambda topic, partition: True
+
+
+def _row(log: PartitionLog, segments: Sequence[SegmentFile]) -> _Row:
+    return _Row(log, segments, _first_known(_first_of, segments), _first_known(_last_of, reversed(segments)))
+
+
+def _first_of(segment: SegmentFile) -> int | None:
+    with LocalFile(segment.path) as source:
+        header = read_header(source, 0)
+    if header is None or header.magic >= 2:
+        return None if header is None else header.first_offset
+    # A wrapper of v0 or v1 has the offset of its last record, and only its content tells the first.
+    one = kafkalog_source.scan([segment.path], columns=["offset"], threads=1)
+    return next((batch.column(0)[0].as_py() for batch in one.to_reader() if batch.num_rows), None)
+
+
+def _last_of(segment: SegmentFile) -> int | None:
+    following = next_offset(segment.path, segment.offset_index, segment.base_offset)
+    return None if following is None else following - 1
+
+
+def _first_known(ask: Callable[[SegmentFile], int | None], segments: Iterable[SegmentFile]) -> _Offset:
+    """Ask segment after segment until one has a batch."""
+    for segment in segments:
+        try:
+            offset = ask(segment)
+        except KafkaLogError as error:
+            return error
+        if offset is not None:
+            return offset
+    return None
+
+
+def _partition_table(rows: Sequence[_Row]) -> Iterator[str]:
+    heads = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "FIRST", "LAST")
+    cells = [(*_place(row), len(row.segments), row.size, _shown(row.first), _shown(row.last)) for row in rows]
+    return table(heads, cells, _RIGHT)
+
+
+def _segment_table(rows: Sequence[_Row]) -> Iterator[str]:
+    heads = ("TOPIC", "PARTITION", "BASE", "BYTES", "FIRST", "LAST", "FILE")
+    cells = [
+        (
+            *_place(row),
+            segment.base_offset,
+            row.size,
+            _shown(row.first),
+            _shown(row.last),
+            printable(segment.path),
+        )
+        for row in rows
+        for segment in row.segments
+    ]
+    return table(heads, cells, _RIGHT)
+
+
+def _place(row: _Row) -> tuple[object, object]:
+    return ("-", "-") if row.log.topic is None else (row.log.topic, row.log.partition)
+
+
+def _shown(offset: _Offset) -> str:
+    if isinstance(offset, KafkaLogError):
+        return "?"
+    return "-" if offset is None else str(offset)
+
+
+def _summary(listing: Listing, rows: Sequence[_Row], tell_skipped: bool) -> Iterator[str]:
+    counts = {
+        "topic": len({row.log.topic for row in rows if row.log.topic is not None}),
+        "partition": len(rows),
+        "segment": sum(len(row.segments) for row in rows),
+        "byte": sum(row.size for row in rows),
+    }
+    yield ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items())
+    if tell_skipped:
+        yield from (f"skipped: {printable(each.path)}: {printable(each.reason)}" for each in listing.skipped)
+    elif listing.skipped:
+        yield f"{len(listing.skipped)} skipped; --skipped tells what and why"
+
+
+def _document(
+    listing: Listing, partitions: Sequence[_Row], segments: Sequence[_Row] | None
+) -> dict[str, object]:
+    """Make the JSON object; offsets that are not known are null, and `damage` says why."""
+    files: dict[str, list[object]] = {}
+    for row in segments or ():
+        files.setdefault(row.log.path, []).append(_segment_object(row))
+    return {
+        "partitions": [
+            _partition_object(row)
+            | ({} if segments is None else {"segmentFiles": files.get(row.log.path, [])})
+            for row in partitions
+        ],
+        "skipped": [{"path": each.path, "reason": each.reason} for each in listing.skipped],
+        "warnings": list(listing.warnings),
+        "damage": _messages([*partitions, *(segments or ())]),
+    }
+
+
+def _partition_object(row: _Row) -> dict[str, object]:
+    return {
+        "topic": row.log.topic,
+        "partition": row.log.partition,
+        "path": row.log.path,
+        "segments": len(row.segments),
+        "bytes": row.size,
+        "firstOffset": _known(row.first),
+        "lastOffset": _known(row.last),
+        "logStartOffset": row.log.log_start_offset,
+        "cleaned": row.log.cleaned,
+    }
+
+
+def _segment_object(row: _Row) -> dict[str, object]:
+    (segment,) = row.segments
+    return {
+        "path": segment.path,
+        "baseOffset": segment.base_offset,
+        "bytes": segment.size,
+        "firstOffset": _known(row.first),
+        "lastOffset": _known(row.last),
+    }
+
+
+def _known(offset: _Offset) -> int | None:
+    return offset if isinstance(offset, int) else None
+
+
+def _messages(rows: Iterable[_Row]) -> list[str]:
+    """Say once what is damaged, though it may be met as a segment's and as a partition's."""
+    return list(dict.fromkeys(str(error) for row in rows for error in row.damage))
+
+
+def _tell_damage(rows: Iterable[_Row]) -> int:
+    messages = _messages(rows)
+    for message in messages:
+        complain(message)
+    return 1 if messages else 0

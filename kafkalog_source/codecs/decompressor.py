@@ -1,0 +1,65 @@
+"""One decompressor for each reading thread: it owns the memory that payloads are written to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cramjam
+import lz4.block
+import xxhash
+
+from kafkalog_source._core.framing import Lz4Frames, SnappyStream
+from kafkalog_source._core.memory import Scratch
+from kafkalog_source.codecs.gzip import decompress_gzip
+from kafkalog_source.codecs.zstd import ZstdStream
+from kafkalog_source.errors import UnsupportedFormatError
+from kafkalog_source.format import Codec
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+    from kafkalog_source._core.memory import View
+
+DEFAULT_LIMIT = 256 << 20
+"""Most bytes that one batch may decompress to unless the caller says otherwise."""
+
+
+class Decompressor:
+    """Decompresses payloads of any of Kafka's codecs.
+
+    Parameters
+    ----------
+    limit : int
+        Most bytes that one payload may decompress to.
+
+    Notes
+    -----
+    What a call returns is valid until the next call: it may lie in memory that is used again.
+    """
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self._limit = limit
+        self._scratch = Scratch()
+        self._lz4 = Lz4Frames(lz4.block.decompress, xxhash.xxh32_intdigest)
+        self._snappy = SnappyStream(cramjam.snappy.decompress_raw_into)
+        self._zstd = ZstdStream()
+
+    def __call__(self, codec: int, magic: int, source: View) -> Buffer:
+        """Decompress the payload of a batch of format `magic`.
+
+        Raises
+        ------
+        CodecError
+            The payload is not what its codec writes.
+        LimitError
+            It decompresses to more than the limit.
+        """
+        if codec == Codec.LZ4:
+            return self._lz4.decompress(source, self._scratch, self._limit, magic > 0)
+        if codec == Codec.ZSTD:
+            return self._zstd.decompress(source, self._scratch, self._limit)
+        if codec == Codec.SNAPPY:
+            return self._snappy.decompress(source, self._scratch, self._limit)
+        if codec == Codec.GZIP:
+            return decompress_gzip(source, self._limit)
+        raise UnsupportedFormatError("the batch names a codec that does not exist", found=codec, expected="0 to 4")

@@ -1,0 +1,57 @@
+"""zstd payloads: one frame or several, most often without a content size (``ZstdCompression``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import zstandard
+
+from kafkalog_source._core.framing import zstd_bound
+from kafkalog_source.errors import CodecError, LimitError
+
+if TYPE_CHECKING:
+    from kafkalog_source._core.memory import Scratch, View
+
+MAX_WINDOW_SIZE = 1 << 27
+"""Largest window that Kafka's reader takes: zstd's own default, 2^27."""
+_AT_ONCE = 4 << 20
+"""Room made without further thought; a larger payload has to prove its size step by step."""
+
+
+class ZstdStream:
+    """Reads the zstd frames of a payload into scratch memory."""
+
+    def __init__(self) -> None:
+        self._context = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_SIZE)
+
+    def decompress(self, source: View, scratch: Scratch, limit: int) -> memoryview:
+        """The content of `source` as a view of `scratch`, `limit` bytes at most."""
+        bound = zstd_bound(source)
+        scratch.reserve(min(bound + 1, _AT_ONCE))
+        try:
+            written = self._read(source, scratch, bound, limit)
+        except zstandard.ZstdError as error:
+            raise CodecError("the zstd payload is damaged", found=str(error)) from None
+        if written > limit:
+            raise LimitError(
+                "the zstd payload decompresses to more than is allowed",
+                expected=f"at most {limit} bytes",
+                remedy="Raise maxDecompressedBatchBytes if the batch is known to be good",
+            )
+        return scratch.view(0, written)
+
+    def _read(self, source: View, scratch: Scratch, bound: int, limit: int) -> int:
+        reader = self._context.stream_reader(source, read_across_frames=True)
+        written = 0
+        # One byte over the limit tells a payload that is too large from one that just fits; one over the bound
+        # makes the library read to the end of the last frame, where its checksum is.
+        most = min(bound, limit) + 1
+        while written < most:
+            if written == scratch.capacity:
+                scratch.reserve(min(most, 2 * scratch.capacity), keep=written)
+            with scratch.view(written, min(scratch.capacity, most)) as room:
+                got = reader.readinto(room)
+            if got == 0:
+                break
+            written += got
+        return written

@@ -1,0 +1,126 @@
+"""Every error that kafkalog raises on purpose.
+
+One root, `KafkaLogError`, so that a caller needs a single ``except``. An error
+says what was found, where, what was expected there and what to do, and it
+survives pickling, since Spark carries it from a worker to the driver. No error
+holds the content of a record.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "CodecError",
+    "CorruptBatchError",
+    "DataLossError",
+    "KafkaLogError",
+    "LimitError",
+    "LogDirError",
+    "OptionError",
+    "UnsupportedFormatError",
+]
+
+
+def printable(text: str) -> str:
+    """Escape what a terminal or a log would act on (control and lone surrogate characters)."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+class KafkaLogError(Exception):
+    """Root of all errors of kafkalog.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, as one sentence without a full stop.
+    file : str, optional
+        The file concerned.
+    position : int, optional
+        Byte position in the file where the trouble starts.
+    base_offset : int, optional
+        Kafka's offset of the batch concerned.
+    found, expected : object, optional
+        What stood there, and what should have. Never the content of a record.
+    remedy : str, optional
+        What the reader of the message can do.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        position: int | None = None,
+        base_offset: int | None = None,
+        found: object = None,
+        expected: object = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.file = file
+        self.position = position
+        self.base_offset = base_offset
+        self.found = found
+        self.expected = expected
+        self.remedy = remedy
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        place = [printable(self.file)] if self.file is not None else []
+        if self.position is not None:
+            place.append(f"position {self.position}")
+        if self.base_offset is not None:
+            place.append(f"base offset {self.base_offset}")
+        parts = [f"{', '.join(place)}: {self.problem}" if place else self.problem]
+        detail = [
+            f"{word} {value}"
+            for word, value in (("found", self.found), ("expected", self.expected))
+            if value is not None
+        ]
+        if detail:
+            parts[0] += f" ({', '.join(detail)})"
+        if self.remedy is not None:
+            parts.append(self.remedy)
+        return ". ".join(parts)
+
+    def at(self, file: str, position: int | None, base_offset: int | None = None) -> KafkaLogError:
+        """The same error with its place filled in, for what was raised by a part that knows no files."""
+        fields = {**self.__dict__, "file": file, "position": position, "base_offset": base_offset}
+        return _rebuild(type(self), fields)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), dict(self.__dict__))
+
+
+def _rebuild(kind: type[KafkaLogError], fields: dict[str, Any]) -> KafkaLogError:
+    problem = fields.pop("problem")
+    return kind(problem, **fields)
+
+
+class CorruptBatchError(KafkaLogError):
+    """Bytes that are no valid batch: a wrong CRC, a length or count that lies, offsets that fall."""
+
+
+class CodecError(CorruptBatchError):
+    """A compressed payload that its codec refuses."""
+
+
+class LimitError(KafkaLogError):
+    """Something larger than a configured bound, such as a batch that decompresses past its cap."""
+
+
+class UnsupportedFormatError(KafkaLogError):
+    """A file that is not a Kafka segment, or a format that kafkalog does not read."""
+
+
+class LogDirError(KafkaLogError):
+    """A path, directory or file that is missing, unreadable or not what it should be."""
+
+
+class OptionError(KafkaLogError, ValueError):
+    """An option that is unknown, malformed, contradictory or not supported yet."""
+
+
+class DataLossError(KafkaLogError):
+    """Offsets that were asked for and are not on disk, with ``failOnDataLoss=true``."""

@@ -1,0 +1,107 @@
+"""Looking at the file system without being led astray.
+
+Every failure of the operating system becomes a `LogDirError` that names the
+path and a remedy. Nothing is opened here, so that a FIFO cannot block.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kafkalog_source.errors import LogDirError, printable
+
+__all__ = ["Root", "check_readable", "entries", "file_kind", "is_within", "os_error", "status"]
+
+_READABLE_BY_ALL = stat.S_IROTH
+
+_KINDS = (
+    (stat.S_ISREG, "a regular file"),
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+)
+
+
+def file_kind(mode: int) -> str:
+    """Say in words what a ``st_mode`` stands for."""
+    return next((words for test, words in _KINDS if test(mode)), "no regular file")
+
+
+def os_error(path: str, error: OSError) -> LogDirError:
+    """Turn a failure of the operating system into an error that says what to do."""
+    if isinstance(error, PermissionError):
+        return LogDirError(
+            "permission denied",
+            file=path,
+            remedy="Read as the user that the broker runs as, or give that path read permission",
+        )
+    if isinstance(error, FileNotFoundError):
+        return LogDirError(
+            "no such file or directory",
+            file=path,
+            remedy="Check the path. A running broker renames and deletes files: read a snapshot of its disk",
+        )
+    return LogDirError(f"cannot be read: {error.strerror or error}", file=path)
+
+
+def status(path: str) -> os.stat_result:
+    """Stat a path, links followed."""
+    try:
+        return os.stat(path)
+    except OSError as error:
+        raise os_error(path, error) from error
+
+
+def entries(path: str) -> Iterator[os.DirEntry[str]]:
+    """Yield a directory's entries one by one, in no order."""
+    try:
+        with os.scandir(path) as found:
+            yield from found
+    except OSError as error:
+        raise os_error(path, error) from error
+
+
+def check_readable(path: str, mode: int) -> None:
+    """Raise if this process may not read the file; costs a system call only for restrictive modes."""
+    if not mode & _READABLE_BY_ALL and not os.access(path, os.R_OK):
+        raise os_error(path, PermissionError())
+
+
+def is_within(path: str, directory: str) -> bool:
+    """Whether a resolved path is a resolved directory or lies in it."""
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """What a user gave, resolved, and whether links may lead out of it."""
+
+    real: str
+    follow_symlinks: bool
+
+    def admit(self, path: str) -> None:
+        """Refuse a symbolic link that leads out of this root, or nowhere.
+
+        It is an error, not something to skip: skipping would lose its rows in silence.
+        """
+        target = os.path.realpath(path)
+        if not self.follow_symlinks and not is_within(target, self.real):
+            raise LogDirError(
+                f"is a symbolic link that leads out of {printable(self.real)}",
+                file=path,
+                found=printable(target),
+                remedy="Set followSymlinks=true if the link is to be trusted, or give its target as a path",
+            )
+        if not os.path.exists(target):
+            raise LogDirError(
+                "is a symbolic link to something that does not exist",
+                file=path,
+                found=printable(target),
+                remedy="Restore the target or remove the link",
+            )

@@ -1,0 +1,139 @@
+"""What a broker's start would make of a compaction that was interrupted.
+
+A cleaner writes ``.cleaned`` files, renames them all to ``.swap`` when they are
+complete, marks the segments they replace ``.deleted``, and drops the ``.swap``.
+A crash can leave any of these; ``LogLoader`` in Kafka puts them in order, and
+this module says what it would decide, without doing it.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from io import FileIO
+
+from kafkalog_source.errors import CorruptBatchError, LogDirError
+from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
+from kafkalog_source.logdir.access import os_error
+from kafkalog_source.logdir.names import parse_log_file
+
+__all__ = ["NO_CRASH", "CrashState", "crash_state", "next_offset"]
+
+_ENTRY_HEADER = struct.Struct(">qi")
+_LAST_OFFSET_DELTA = struct.Struct(">i")
+_LAST_OFFSET_DELTA_POSITION = 23
+
+
+@dataclass(frozen=True, slots=True)
+class CrashState:
+    """Which files of a partition directory survive a broker's start.
+
+    Attributes
+    ----------
+    first_cleaned : int or None
+        Smallest base offset of any ``.cleaned`` file.
+    replaced_from, replaced_to : int
+        Plain files whose base offset is in this half-open range are replaced by the ``.swap`` files.
+    """
+
+    first_cleaned: int | None
+    replaced_from: int
+    replaced_to: int
+
+    def swap_is_finished(self, base_offset: int) -> bool:
+        """Whether a ``.swap`` counts: from the first ``.cleaned`` on, it may be half of a split segment."""
+        return self.first_cleaned is None or base_offset < self.first_cleaned
+
+    def is_replaced(self, base_offset: int) -> bool:
+        """Whether a plain file has been replaced by ``.swap`` files."""
+        return self.replaced_from <= base_offset < self.replaced_to
+
+
+NO_CRASH = CrashState(None, 0, 0)
+"""The state of a partition directory without ``.swap`` and ``.cleaned`` files."""
+
+
+def crash_state(
+    swap_logs: Iterable[tuple[int, str]], first_cleaned: int | None, next_offset: Callable[[str], int]
+) -> CrashState:
+    """Decide what the ``.swap`` segments of a directory replace.
+
+    Parameters
+    ----------
+    swap_logs : iterable of (int, str)
+        Base offset and path of every ``.log.swap``.
+    first_cleaned : int or None
+        Smallest base offset of any ``.cleaned`` file.
+    next_offset : callable
+        Gives the offset that follows the last one of a segment.
+    """
+    state = CrashState(first_cleaned, 0, 0)
+    finished = [(base, path) for base, path in swap_logs if state.swap_is_finished(base)]
+    if not finished:
+        return state
+    # One range from the lowest to the highest swap, as LogLoader has it: segments between two of
+    # them were part of the same round of cleaning.
+    return CrashState(first_cleaned, min(finished)[0], max(next_offset(path) for _, path in finished))
+
+
+def next_offset(path: str) -> int:
+    """Walk the batch headers of a segment and give the offset after its last batch.
+
+    Returns
+    -------
+    int
+        The base offset in its name if the segment holds no whole batch.
+
+    Raises
+    ------
+    CorruptBatchError
+        On an entry whose length is impossible, where a broker would refuse to start as well.
+    """
+    name = parse_log_file(os.path.basename(path))
+    if name is None:
+        raise LogDirError("is not named as a segment", file=path)
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return _walk(path, file, name.base_offset)
+    except OSError as error:
+        raise os_error(path, error) from error
+
+
+def _walk(path: str, file: FileIO, base_offset: int) -> int:
+    following, position = base_offset, 0
+    size = os.fstat(file.fileno()).st_size
+    while position + MAGIC_POSITION < size:
+        file.seek(position)
+        header = file.read(V2_HEADER_SIZE)
+        if len(header) <= MAGIC_POSITION or not any(header):
+            break
+        offset, length = _ENTRY_HEADER.unpack_from(header)
+        if length < V0_MIN_LENGTH:
+            raise _bad_length(path, position, offset, length)
+        if position + LOG_OVERHEAD + length > size:
+            break
+        following = offset + _last_offset_delta(header) + 1
+        position += LOG_OVERHEAD + length
+    return following
+
+
+def _last_offset_delta(header: bytes) -> int:
+    # Before v2 the offset of an entry is already that of its last message.
+    if header[MAGIC_POSITION] < 2 or len(header) < V2_HEADER_SIZE:
+        return 0
+    delta: int = _LAST_OFFSET_DELTA.unpack_from(header, _LAST_OFFSET_DELTA_POSITION)[0]
+    return delta
+
+
+def _bad_length(path: str, position: int, offset: int, length: int) -> CorruptBatchError:
+    return CorruptBatchError(
+        "an entry is shorter than any message in a segment that compaction was about to put in place",
+        file=path,
+        position=position,
+        base_offset=offset,
+        found=f"length {length}",
+        expected=f"at least {V0_MIN_LENGTH}",
+        remedy="Give the segments to read by their own paths",
+    )

@@ -1,0 +1,151 @@
+"""Why a path holds nothing to read, and what was probably meant.
+
+Only what has failed already comes here, so looking one level deeper costs
+nothing in the usual case; how much is looked at is bounded all the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Sequence
+
+from kafkalog_source.errors import KafkaLogError, LogDirError, UnsupportedFormatError, printable
+from kafkalog_source.logdir.access import entries
+from kafkalog_source.logdir.names import (
+    CHECKPOINT_NAMES,
+    is_kafka_07_segment,
+    is_redpanda_directory,
+    is_redpanda_segment,
+    parse_log_file,
+    parse_partition,
+)
+from kafkalog_source.logdir.partition_dir import kafka_07_error, redpanda_error
+
+__all__ = ["explain_directory", "explain_file", "holds_log_dirs", "is_log_dir", "nested_log_dirs"]
+
+_MOST_ENTRIES = 10_000
+_MOST_CHILDREN = 200
+_MOST_NAMED = 5
+_WHAT_IS_READ = "a broker log dir, a topic-partition directory, a .log segment, or a glob of these"
+_PARTITION_FILES = frozenset({"leader-epoch-checkpoint", "partition.metadata"})
+
+
+def is_log_dir(path: str) -> bool:
+    """Whether a directory is a broker's log dir whatever its name, such as ``kafka-logs-1``.
+
+    It is one if it holds partition directories or a broker's own files, and no file of a partition.
+    """
+    signs = False
+    for entry in entries(path):
+        if parse_log_file(entry.name) is not None or entry.name in _PARTITION_FILES:
+            return False
+        signs |= entry.name in CHECKPOINT_NAMES or entry.name == "meta.properties"
+        signs |= parse_partition(entry.name) is not None and entry.is_dir()
+    return signs
+
+
+def nested_log_dirs(paths: Iterable[str]) -> list[str]:
+    """Pick the log dirs among some directories; looks at a bounded number of them."""
+    # What may not be entered cannot be suggested either.
+    looked_at = (
+        path for path in itertools.islice(paths, _MOST_CHILDREN) if os.access(path, os.R_OK | os.X_OK)
+    )
+    return sorted(filter(is_log_dir, looked_at))
+
+
+def holds_log_dirs(path: str, log_dirs: Sequence[str]) -> LogDirError:
+    """Suggest the log dirs that lie in a directory."""
+    named = ", ".join(printable(log_dir) for log_dir in log_dirs[:_MOST_NAMED])
+    if len(log_dirs) > _MOST_NAMED:
+        named += f" and {len(log_dirs) - _MOST_NAMED} more"
+    return LogDirError(
+        "is no log dir itself, but log dirs lie in it",
+        file=path,
+        found=named,
+        remedy="Give those directories as paths, or a glob that matches them",
+    )
+
+
+def explain_directory(path: str) -> KafkaLogError:
+    """Say why a directory holds no partition, and what to give in its place."""
+    children = list(itertools.islice(entries(path), _MOST_ENTRIES))
+    directories = [child.path for child in children if child.is_dir(follow_symlinks=False)]
+    files = [child.name for child in children if not child.is_dir(follow_symlinks=False)]
+    special = _explain_files(path, files) or _explain_redpanda(path, directories)
+    if special is not None:
+        return special
+    log_dirs = nested_log_dirs(directories)
+    if log_dirs:
+        return holds_log_dirs(path, log_dirs)
+    variants = [d for d in directories if parse_partition(os.path.basename(d)) is not None]
+    if variants:
+        return LogDirError(
+            "holds only directories marked -delete, -future or -stray",
+            file=path,
+            found=printable(os.path.basename(sorted(variants)[0])),
+            remedy="Such a directory is read when a path names it",
+        )
+    return LogDirError(
+        "holds no partition",
+        file=path,
+        expected="directories named topic-partition, such as orders-0, with .log segments in them",
+        remedy=f"Give {_WHAT_IS_READ}",
+    )
+
+
+def explain_file(path: str) -> KafkaLogError:
+    """Say why a file that was given by its path is no segment."""
+    name = os.path.basename(path)
+    if is_redpanda_segment(name):
+        return redpanda_error(path)
+    if is_kafka_07_segment(name):
+        return kafka_07_error(path)
+    log_file = parse_log_file(name)
+    if log_file is not None:
+        remedy = f"Give the segment beside it, {log_file.base_offset:020d}.log"
+    else:
+        remedy = f"Give {_WHAT_IS_READ}"
+    return UnsupportedFormatError(
+        "is not named as a segment",
+        file=path,
+        expected="a name such as 00000000000000000000.log, or that with .deleted, .cleaned or .swap after it",
+        remedy=remedy,
+    )
+
+
+def _explain_files(path: str, files: Sequence[str]) -> KafkaLogError | None:
+    named = ((name, parse_log_file(name)) for name in files)
+    segments = sorted(name for name, parsed in named if parsed is not None and parsed.kind == "log")
+    if segments and parse_partition(os.path.basename(path)) is not None:
+        return LogDirError(
+            "holds no live segment",
+            file=path,
+            found=segments[0],
+            expected="files such as 00000000000000000000.log",
+            remedy="A segment marked .deleted, .cleaned or .swap is read when a path names it",
+        )
+    if segments:
+        return LogDirError(
+            "holds segments, but its name is not that of a topic-partition directory",
+            file=path,
+            found=segments[0],
+            expected="a name such as orders-0",
+            remedy=f"Rename it, or give the segments themselves (topic and partition are then null): "
+            f"{printable(os.path.join(path, '*.log'))}",
+        )
+    for name in files:
+        if is_redpanda_segment(name):
+            return redpanda_error(os.path.join(path, name))
+        if is_kafka_07_segment(name):
+            return kafka_07_error(os.path.join(path, name))
+    return None
+
+
+def _explain_redpanda(path: str, directories: Sequence[str]) -> KafkaLogError | None:
+    candidates = [d for d in directories if is_redpanda_directory(os.path.basename(d))]
+    for directory in candidates[:_MOST_NAMED]:
+        for entry in entries(directory):
+            if is_redpanda_segment(entry.name):
+                return redpanda_error(entry.path)
+    return None

@@ -1,0 +1,262 @@
+"""From the paths a user gives to the partitions and segments to read.
+
+A path is a broker's log dir, one of its partition directories, one segment, or
+a glob of these. What is left out is said in `Listing.skipped`; what would lose
+rows if it were left out is an error. Nothing is written and no segment is
+opened, save after a crash during compaction.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kafkalog_source.errors import LogDirError, printable
+from kafkalog_source.logdir.access import Root, entries, file_kind, os_error, status
+from kafkalog_source.logdir.crash_states import next_offset
+from kafkalog_source.logdir.diagnose import (
+    explain_directory,
+    explain_file,
+    holds_log_dirs,
+    is_log_dir,
+    nested_log_dirs,
+)
+from kafkalog_source.logdir.globs import Place, expand
+from kafkalog_source.logdir.lone import lone_segment
+from kafkalog_source.logdir.model import Listing, PartitionLog, Skipped
+from kafkalog_source.logdir.names import PartitionName, parse_log_file, parse_partition
+from kafkalog_source.logdir.partition_dir import list_partition
+from kafkalog_source.logdir.state import LogDirState, read_state
+
+__all__ = ["list_logs"]
+
+
+def list_logs(
+    paths: Sequence[str], *, wanted: Callable[[str, int], bool], follow_symlinks: bool = False
+) -> Listing:
+    """List the partitions and segments that some paths hold.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Log dirs, partition directories, segments, or globs of these.
+    wanted : callable
+        Asked with topic and partition before a partition directory of a log dir is listed. Not asked
+        about what a path names itself, nor about internal topics that a glob names by their ``__``.
+    follow_symlinks : bool
+        Whether symbolic links may lead out of the paths given, which are themselves always resolved.
+
+    Returns
+    -------
+    Listing
+
+    Raises
+    ------
+    LogDirError
+        On a path that is missing, unreadable or without partitions, on links that lead out of it, and
+        on a partition that is there twice.
+    UnsupportedFormatError
+        On a file that is no Kafka segment, and on segments of Redpanda and Kafka 0.7.
+    """
+    if not paths:
+        raise LogDirError("no path was given", remedy="Give a log dir, a partition directory or a segment")
+    search = _Search(wanted, follow_symlinks)
+    for path in paths:
+        places = expand(path, follow_symlinks)
+        held = [search.visit(place) for place in places]
+        if not any(held):
+            raise LogDirError(
+                "nothing that matches this glob is or holds a partition or a segment",
+                file=path,
+                found=printable(places[0].path),
+                expected="log dirs, topic-partition directories or .log segments",
+                remedy="What is marked .deleted, -delete and the like is read when the path itself says so",
+            )
+    return search.listing()
+
+
+def _names_segment(place: Place) -> bool:
+    """Whether a file counts as a segment: one marked .deleted and so on only if the path itself says so."""
+    name = parse_log_file(os.path.basename(place.path))
+    if name is None or name.kind != "log":
+        return False
+    return name.state is None or place.pattern is None or place.pattern.endswith("." + name.state)
+
+
+@dataclass(slots=True)
+class _Search:
+    """What has been found so far."""
+
+    wanted: Callable[[str, int], bool]
+    follow_symlinks: bool
+    partitions: dict[tuple[str, int], PartitionLog] = field(default_factory=dict)
+    lone: dict[str, PartitionLog] = field(default_factory=dict)
+    homes: dict[tuple[str, int], str] = field(default_factory=dict)
+    states: dict[str, LogDirState] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def visit(self, place: Place) -> bool:
+        """Take up one path, whatever it is; False if a glob matched it and it holds nothing to read."""
+        if place.pattern is not None and not os.path.exists(place.path):
+            place.root.admit(place.path)
+        mode = status(place.path).st_mode
+        if stat.S_ISDIR(mode):
+            return self._visit_directory(place)
+        if stat.S_ISREG(mode) or _names_segment(place):
+            return self._visit_file(place)
+        if place.pattern is None:
+            raise LogDirError(f"is {file_kind(mode)}", file=place.path, expected="a directory or a segment")
+        self.skipped.append(Skipped(place.path, f"is {file_kind(mode)}"))
+        return False
+
+    def listing(self) -> Listing:
+        """Put what was found in order."""
+        lone = [log for real, log in self.lone.items() if not self._is_listed(real, log)]
+        ordered = sorted([*self.partitions.values(), *lone], key=_order)
+        return Listing(tuple(ordered), tuple(self.skipped), tuple(self.warnings))
+
+    def _is_listed(self, real: str, lone: PartitionLog) -> bool:
+        """Whether a segment given by its own path is read with its partition anyway."""
+        if lone.topic is None or lone.partition is None:
+            return False
+        whole = self.partitions.get((lone.topic, lone.partition))
+        return whole is not None and any(os.path.realpath(segment.path) == real for segment in whole.segments)
+
+    def _visit_file(self, place: Place) -> bool:
+        if place.pattern is not None:
+            if not _names_segment(place):
+                if ".log" in os.path.basename(place.path):
+                    self.skipped.append(
+                        Skipped(place.path, "not named as a live segment (20 digits and .log)")
+                    )
+                return False
+            if os.path.islink(place.path):
+                place.root.admit(place.path)
+        log = lone_segment(place.path)
+        if log is None:
+            raise explain_file(place.path)
+        self._settle(log.topic, log.partition, os.path.realpath(os.path.dirname(log.path)))
+        self.lone.setdefault(os.path.realpath(log.path), log)
+        return True
+
+    def _visit_directory(self, place: Place) -> bool:
+        if place.pattern is not None and os.path.islink(place.path):
+            place.root.admit(place.path)
+        name = _partition_name(place.path)
+        if name is None or is_log_dir(place.path):
+            return self._visit_log_dir(place)
+        path = os.path.realpath(place.path)
+        if place.pattern is None:
+            self._take(path, name, place.root, given=True)
+        elif name.variant is not None and not place.pattern.endswith("-" + name.variant):
+            self.skipped.append(_skipped_variant(place.path, name))
+            return False
+        elif place.pattern.startswith("__") or self.wanted(name.topic, name.partition):
+            self._take(path, name, place.root, given=False)
+        return True
+
+    def _visit_log_dir(self, place: Place) -> bool:
+        if os.path.basename(place.path) == "lost+found" and place.pattern is not None:
+            self.skipped.append(Skipped(place.path, "not a topic-partition directory"))
+            return False
+        path = os.path.realpath(place.path)
+        before = len(self.homes)
+        seen: list[str] = []
+        skipped: list[Skipped] = []
+        for entry in entries(path):
+            name = parse_partition(entry.name)
+            if name is None or name.variant is not None or not _may_be_directory(entry):
+                _skip(entry, name, skipped)
+                continue
+            seen.append(entry.path)
+            if self.wanted(name.topic, name.partition):
+                self._take(entry.path, name, place.root, given=False)
+        if not seen and place.pattern is None:
+            raise explain_directory(path)
+        # Directories such as kafka-logs-1 look like partitions until one looks into them.
+        if len(self.homes) == before and (log_dirs := nested_log_dirs(seen)):
+            raise holds_log_dirs(path, log_dirs)
+        self.skipped += skipped if seen else [Skipped(path, "holds no partition")]
+        return bool(seen)
+
+    def _take(self, path: str, name: PartitionName, root: Root, *, given: bool) -> None:
+        """List one partition directory, unless it has been listed already."""
+        place = (name.topic, name.partition)
+        self._settle(*place, os.path.realpath(path))
+        if place in self.partitions:
+            return
+        if os.path.islink(path):
+            root.admit(path)
+        contents = list_partition(path, root, next_offset)
+        if contents.is_log_dir:
+            raise holds_log_dirs(os.path.dirname(path), [path])
+        if given and not contents.segments:
+            raise explain_directory(path)
+        self.skipped += contents.skipped
+        self.warnings += contents.warnings
+        # Checkpoints speak of the live partition, not of what was moved aside from it.
+        state = self._state(os.path.dirname(path)) if name.variant is None else LogDirState()
+        self.partitions[place] = PartitionLog(
+            name.topic,
+            name.partition,
+            path,
+            contents.segments,
+            log_start_offset=state.log_starts.get(place),
+            cleaned=place in state.cleaned,
+        )
+
+    def _settle(self, topic: str | None, partition: int | None, home: str) -> None:
+        """Note where a partition lies. Two places for one partition are an error."""
+        if topic is None or partition is None:
+            return
+        known = self.homes.setdefault((topic, partition), home)
+        if known != home:
+            first, second = sorted((known, home))
+            raise LogDirError(
+                f"partition {partition} of topic {topic} is there twice",
+                file=first,
+                found=printable(second),
+                expected="each partition in one place",
+                remedy="Give the log dirs of one broker only, or leave one of the two out",
+            )
+
+    def _state(self, log_dir: str) -> LogDirState:
+        state = self.states.get(log_dir)
+        if state is None:
+            root = Root(os.path.realpath(log_dir), self.follow_symlinks)
+            state = self.states[log_dir] = read_state(log_dir, root)
+            self.warnings += state.warnings
+        return state
+
+
+def _order(log: PartitionLog) -> tuple[bool, str, int, str]:
+    return log.topic is None, log.topic or "", log.partition or 0, log.path
+
+
+def _partition_name(path: str) -> PartitionName | None:
+    """Read the name that was given, or if that says nothing, the one that it links to."""
+    given, resolved = os.path.basename(path), os.path.basename(os.path.realpath(path))
+    return parse_partition(given) or parse_partition(resolved)
+
+
+def _may_be_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether this is a directory, or a link to something that is not there and might have been one."""
+    try:
+        return entry.is_dir() or (entry.is_symlink() and not os.path.exists(entry.path))
+    except OSError as error:
+        raise os_error(entry.path, error) from error
+
+
+def _skip(entry: os.DirEntry[str], name: PartitionName | None, skipped: list[Skipped]) -> None:
+    if entry.is_dir(follow_symlinks=False):
+        reason = Skipped(entry.path, "not a topic-partition directory")
+        skipped.append(reason if name is None else _skipped_variant(entry.path, name))
+    elif parse_log_file(entry.name) is not None:
+        skipped.append(Skipped(entry.path, "lies outside any topic-partition directory"))
+
+
+def _skipped_variant(path: str, name: PartitionName) -> Skipped:
+    return Skipped(path, f"marked -{name.variant}: read only when a path names it")

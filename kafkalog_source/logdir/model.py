@@ -1,0 +1,92 @@
+"""What a listing tells: partitions, their segments, and what was left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Listing", "PartitionLog", "SegmentFile", "Skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFile:
+    """One segment as it lay on disk when it was listed.
+
+    Attributes
+    ----------
+    path : str
+        Absolute path.
+    base_offset : int
+        The offset in its name.
+    size, mtime_ns, inode : int
+        Of that one ``stat``: enough to notice later that the file is another one.
+    offset_index, time_index, txn_index, snapshot : str or None
+        Side files of the same base offset that are there as regular files. None has been opened.
+    """
+
+    path: str
+    base_offset: int
+    size: int
+    mtime_ns: int
+    inode: int
+    offset_index: str | None = None
+    time_index: str | None = None
+    txn_index: str | None = None
+    snapshot: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLog:
+    """A partition and its segments, as a broker's start would leave them.
+
+    Attributes
+    ----------
+    topic : str or None
+        None for a lone segment outside any ``topic-partition`` directory.
+    partition : int or None
+        As for `topic`.
+    path : str
+        The directory, or the segment's own path for a lone segment.
+    segments : tuple of SegmentFile
+        By base offset.
+    lone : bool
+        A single segment given by its own path: shown as it is, without its neighbours.
+    log_start_offset : int or None
+        From the log dir's ``log-start-offset-checkpoint``; None if it says nothing.
+    cleaned : bool
+        Listed in the log dir's ``cleaner-offset-checkpoint``: gaps in offsets are to be expected.
+    """
+
+    topic: str | None
+    partition: int | None
+    path: str
+    segments: tuple[SegmentFile, ...]
+    lone: bool = False
+    log_start_offset: int | None = None
+    cleaned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that was seen and does not belong to what is read, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Everything that `list_logs` found.
+
+    Attributes
+    ----------
+    partitions : tuple of PartitionLog
+        By topic and partition; segments without a topic come last.
+    skipped : tuple of Skipped
+        In the order they were seen.
+    warnings : tuple of str
+        Damaged checkpoints and interrupted compactions, with what was done about them.
+    """
+
+    partitions: tuple[PartitionLog, ...]
+    skipped: tuple[Skipped, ...]
+    warnings: tuple[str, ...]

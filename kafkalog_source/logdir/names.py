@@ -1,0 +1,144 @@
+"""The names a broker gives to directories and files, and what they say.
+
+Names are judged strictly, because a wrong guess here would put records under a
+topic that they do not belong to. Nothing is opened and nothing is looked up.
+Facts: Kafka's ``Topic``, ``LocalLog.parseTopicPartitionName``, ``LogFileUtils``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = [
+    "CHECKPOINT_NAMES",
+    "CLEANER_CHECKPOINT",
+    "LOG_START_CHECKPOINT",
+    "VARIANTS",
+    "LogFileName",
+    "PartitionName",
+    "is_kafka_07_segment",
+    "is_redpanda_directory",
+    "is_redpanda_segment",
+    "is_topic_name",
+    "parse_log_file",
+    "parse_partition",
+]
+
+VARIANTS = ("delete", "future", "stray")
+"""Suffixes of directories that lie beside the live ones and are not part of the log dir's data."""
+
+LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
+CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
+CHECKPOINT_NAMES = frozenset(
+    {
+        LOG_START_CHECKPOINT,
+        CLEANER_CHECKPOINT,
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+    }
+)
+"""Checkpoints that a broker keeps in the log dir itself, beside its partition directories."""
+
+_MAX_PARTITION = 2**31 - 1
+_MAX_OFFSET = 2**63 - 1
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+# A broker writes "%s-%d": no sign, no leading zero, ASCII digits alone.
+_PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
+_VARIANT = re.compile(r"(.+)\.[0-9a-f]{32}-(delete|future|stray)")
+_LOG_FILE = re.compile(r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)(?:\.(deleted|cleaned|swap))?")
+_KAFKA_07 = re.compile(r"[0-9]{20}\.kafka")
+_REDPANDA_SEGMENT = re.compile(r"[0-9]+-[0-9]+-v[0-9]+\.log")
+_REDPANDA_DIRECTORY = re.compile(r"[0-9]+_[0-9]+")
+
+
+class PartitionName(NamedTuple):
+    """What a partition directory's name says.
+
+    Attributes
+    ----------
+    topic : str
+        The topic. A broker cuts it to fit in ``-delete`` and ``-stray`` directories of long topics.
+    partition : int
+        The partition.
+    variant : str or None
+        One of `VARIANTS`, or None for a live partition.
+    """
+
+    topic: str
+    partition: int
+    variant: str | None
+
+
+class LogFileName(NamedTuple):
+    """What the name of a file within a partition directory says.
+
+    Attributes
+    ----------
+    base_offset : int
+        The number in the name.
+    kind : str
+        ``log``, ``index``, ``timeindex``, ``txnindex`` or ``snapshot``.
+    state : str or None
+        ``deleted``, ``cleaned`` or ``swap``, or None for a plain name.
+    """
+
+    base_offset: int
+    kind: str
+    state: str | None
+
+
+def is_topic_name(name: str) -> bool:
+    """Whether a broker would take this as a topic's name."""
+    return name not in (".", "..") and _TOPIC.fullmatch(name) is not None
+
+
+def parse_partition(name: str) -> PartitionName | None:
+    """Read a directory's name as ``topic-N`` or ``topic-N.<32 hex digits>-<variant>``.
+
+    The partition follows the last dash, since topics may hold dashes and digits.
+
+    Returns
+    -------
+    PartitionName or None
+        None if a broker would not have given this name to a partition.
+    """
+    variant = _VARIANT.fullmatch(name)
+    stem = name if variant is None else variant[1]
+    topic, dash, number = stem.rpartition("-")
+    if not dash or not is_topic_name(topic) or _PARTITION.fullmatch(number) is None:
+        return None
+    partition = int(number)
+    if partition > _MAX_PARTITION:
+        return None
+    return PartitionName(topic, partition, None if variant is None else variant[2])
+
+
+def parse_log_file(name: str) -> LogFileName | None:
+    """Read a file's name as a segment or one of its side files, live or not.
+
+    Returns
+    -------
+    LogFileName or None
+        None for any other name, also one whose number is no int64.
+    """
+    match = _LOG_FILE.fullmatch(name)
+    if match is None:
+        return None
+    base_offset = int(match[1])
+    return LogFileName(base_offset, match[2], match[3]) if base_offset <= _MAX_OFFSET else None
+
+
+def is_kafka_07_segment(name: str) -> bool:
+    """Whether this is the name of a segment of Kafka 0.7."""
+    return _KAFKA_07.fullmatch(name) is not None
+
+
+def is_redpanda_segment(name: str) -> bool:
+    """Whether this is the name of a Redpanda segment: base offset, term, version."""
+    return _REDPANDA_SEGMENT.fullmatch(name) is not None
+
+
+def is_redpanda_directory(name: str) -> bool:
+    """Whether this may be a Redpanda partition directory: partition and revision."""
+    return _REDPANDA_DIRECTORY.fullmatch(name) is not None

@@ -1,0 +1,274 @@
+"""One partition directory: the segments and side files that a broker's start would leave."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kafkalog_source.errors import LogDirError, UnsupportedFormatError, printable
+from kafkalog_source.logdir.access import Root, check_readable, entries, file_kind, os_error
+from kafkalog_source.logdir.crash_states import NO_CRASH, CrashState, crash_state
+from kafkalog_source.logdir.model import SegmentFile, Skipped
+from kafkalog_source.logdir.names import (
+    CHECKPOINT_NAMES,
+    LogFileName,
+    is_kafka_07_segment,
+    is_redpanda_segment,
+    parse_log_file,
+    parse_partition,
+)
+
+__all__ = ["PartitionContents", "kafka_07_error", "list_partition", "redpanda_error", "regular_status"]
+
+_ATTEMPTS = 3
+_SIDE_FILES = ("index", "timeindex", "txnindex", "snapshot")
+_LOG_DIR_SIGNS = CHECKPOINT_NAMES | {"meta.properties"}
+
+
+@dataclass(slots=True)
+class PartitionContents:
+    """What one partition directory holds.
+
+    Attributes
+    ----------
+    segments : tuple of SegmentFile
+        By base offset.
+    skipped : list of Skipped
+        Files of the log that do not count, and directories.
+    warnings : list of str
+        What an interrupted compaction left behind.
+    is_log_dir : bool
+        No segment is here, but what a broker keeps in a log dir.
+    """
+
+    segments: tuple[SegmentFile, ...]
+    skipped: list[Skipped]
+    warnings: list[str]
+    is_log_dir: bool
+
+
+class _VanishedError(Exception):
+    """A file was renamed or removed between being listed and being looked at."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What one pass over the directory saw. Numbers and not names: there may be 100,000 segments."""
+
+    path: str
+    root: Root
+    plain: dict[str, set[int]] = field(default_factory=dict)
+    swap: dict[str, set[int]] = field(default_factory=dict)
+    sizes: dict[tuple[int, str], tuple[int, int, int]] = field(default_factory=dict)
+    first_cleaned: int | None = None
+    skipped: list[Skipped] = field(default_factory=list)
+    kafka_07: str | None = None
+    log_dir_signs: bool = False
+
+
+def list_partition(path: str, root: Root, next_offset: Callable[[str], int]) -> PartitionContents:
+    """List one partition directory.
+
+    Parameters
+    ----------
+    path : str
+        The directory.
+    root : Root
+        What symbolic links have to stay in.
+    next_offset : callable
+        Gives the offset after the last one of a segment; asked only after an interrupted compaction.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            return _contents(_look(path, root), next_offset)
+        except _VanishedError:
+            continue
+    raise LogDirError(
+        "files vanish while the directory is being listed",
+        file=path,
+        remedy="A broker is at work on it: read a snapshot of its disk, or try again",
+    )
+
+
+def regular_status(path: str, found: os.stat_result) -> os.stat_result:
+    """Let a segment pass only if it is a regular file that this process may read."""
+    if not stat.S_ISREG(found.st_mode):
+        raise LogDirError(
+            f"is named as a segment and is {file_kind(found.st_mode)}",
+            file=path,
+            expected="a regular file",
+            remedy="Move it away from the copy that is read",
+        )
+    check_readable(path, found.st_mode)
+    return found
+
+
+def redpanda_error(path: str) -> UnsupportedFormatError:
+    """Refuse a Redpanda segment by name."""
+    return UnsupportedFormatError(
+        "this is a segment of Redpanda, whose format is not Kafka's",
+        file=path,
+        expected="a Kafka segment such as 00000000000000000000.log",
+        remedy="Read it with Redpanda's own tools, or consume the topic from a broker",
+    )
+
+
+def kafka_07_error(path: str) -> UnsupportedFormatError:
+    """Refuse a segment of Kafka 0.7 by name."""
+    return UnsupportedFormatError(
+        "segments of Kafka 0.7 are not supported yet",
+        file=path,
+        expected="a segment of Kafka 0.8 or later, such as 00000000000000000000.log",
+    )
+
+
+def _look(path: str, root: Root) -> _Seen:
+    seen = _Seen(path, root)
+    for entry in entries(path):
+        name = parse_log_file(entry.name)
+        if name is None:
+            _look_at_other(seen, entry)
+        elif name.kind == "log":
+            _look_at_segment(seen, entry, name)
+        else:
+            _look_at_side_file(seen, entry, name)
+    return seen
+
+
+def _look_at_segment(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) -> None:
+    if name.state in ("deleted", "cleaned"):
+        if name.state == "cleaned":
+            _note_cleaned(seen, name.base_offset)
+        seen.skipped.append(Skipped(entry.path, f"marked {name.state} by the broker"))
+        return
+    _note(seen, name)
+    if entry.is_symlink():
+        seen.root.admit(entry.path)
+    try:
+        found = regular_status(entry.path, entry.stat())
+    except FileNotFoundError as error:
+        raise _VanishedError from error
+    except OSError as error:
+        raise os_error(entry.path, error) from error
+    seen.sizes[name.base_offset, _suffix(name)] = (found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _look_at_side_file(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) -> None:
+    if name.state == "deleted":
+        return
+    if name.state == "cleaned":
+        _note_cleaned(seen, name.base_offset)
+        return
+    if entry.is_symlink():
+        seen.root.admit(entry.path)
+    if _is_file(entry):
+        _note(seen, name)
+    elif name.kind == "txnindex":
+        # An index of offsets or times only saves reading, but without this one aborted records would show.
+        raise LogDirError("is named as a transaction index and is no regular file", file=entry.path)
+    else:
+        seen.skipped.append(Skipped(entry.path, "is no regular file"))
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError as error:
+        raise os_error(entry.path, error) from error
+
+
+def _look_at_other(seen: _Seen, entry: os.DirEntry[str]) -> None:
+    if is_redpanda_segment(entry.name):
+        raise redpanda_error(entry.path)
+    if is_kafka_07_segment(entry.name):
+        seen.kafka_07 = entry.path
+    if entry.name in _LOG_DIR_SIGNS:
+        seen.log_dir_signs = True
+    if entry.is_dir(follow_symlinks=False):
+        seen.log_dir_signs |= parse_partition(entry.name) is not None
+        seen.skipped.append(Skipped(entry.path, "a directory within a partition directory"))
+    elif entry.name.endswith(".log"):
+        seen.skipped.append(Skipped(entry.path, "not named as a segment (20 digits and .log)"))
+
+
+def _suffix(name: LogFileName) -> str:
+    return ".swap" if name.state == "swap" else ""
+
+
+def _note(seen: _Seen, name: LogFileName) -> None:
+    group = seen.swap if name.state == "swap" else seen.plain
+    group.setdefault(name.kind, set()).add(name.base_offset)
+
+
+def _note_cleaned(seen: _Seen, base_offset: int) -> None:
+    first = seen.first_cleaned
+    seen.first_cleaned = base_offset if first is None else min(first, base_offset)
+
+
+def _contents(seen: _Seen, next_offset: Callable[[str], int]) -> PartitionContents:
+    warnings: list[str] = []
+    state = NO_CRASH
+    if seen.swap or seen.first_cleaned is not None:
+        swaps = [(base, _path(seen, base, "log", ".swap")) for base in seen.swap.get("log", ())]
+        state = crash_state(swaps, seen.first_cleaned, next_offset)
+        warnings.append(_crash_warning(seen, state))
+    logs = _surviving(seen, "log", state)
+    if not logs and seen.kafka_07 is not None:
+        raise kafka_07_error(seen.kafka_07)
+    _note_dropped(seen, state, logs)
+    side_files = {kind: _surviving(seen, kind, state) for kind in _SIDE_FILES}
+    segments = tuple(_segment(seen, base, logs[base], side_files) for base in sorted(logs))
+    return PartitionContents(segments, seen.skipped, warnings, not seen.sizes and seen.log_dir_signs)
+
+
+def _surviving(seen: _Seen, kind: str, state: CrashState) -> dict[int, str]:
+    """Give the suffix of the file that counts, by base offset."""
+    files = {base: "" for base in seen.plain.get(kind, ()) if not state.is_replaced(base)}
+    files.update((base, ".swap") for base in seen.swap.get(kind, ()) if state.swap_is_finished(base))
+    return files
+
+
+def _segment(seen: _Seen, base: int, suffix: str, side_files: dict[str, dict[int, str]]) -> SegmentFile:
+    def beside(kind: str) -> str | None:
+        there = side_files[kind].get(base)
+        return None if there is None else _path(seen, base, kind, there)
+
+    size, mtime_ns, inode = seen.sizes[base, suffix]
+    return SegmentFile(
+        _path(seen, base, "log", suffix),
+        base,
+        size,
+        mtime_ns,
+        inode,
+        beside("index"),
+        beside("timeindex"),
+        beside("txnindex"),
+        beside("snapshot"),
+    )
+
+
+def _path(seen: _Seen, base_offset: int, kind: str, suffix: str) -> str:
+    return f"{seen.path}{os.sep}{base_offset:020d}.{kind}{suffix}"
+
+
+def _note_dropped(seen: _Seen, state: CrashState, logs: dict[int, str]) -> None:
+    for base in sorted(seen.swap.get("log", ())):
+        if not state.swap_is_finished(base):
+            reason = "an unfinished swap: a .cleaned file is at or below its base offset"
+            seen.skipped.append(Skipped(_path(seen, base, "log", ".swap"), reason))
+    for base in sorted(seen.plain.get("log", ())):
+        if logs.get(base) != "":
+            seen.skipped.append(Skipped(_path(seen, base, "log", ""), "replaced by a .swap file"))
+
+
+def _crash_warning(seen: _Seen, state: CrashState) -> str:
+    if not any(map(state.swap_is_finished, seen.swap.get("log", ()))):
+        outcome = "the segments from before it are read"
+    else:
+        outcome = (
+            f"its .swap files are read in place of the segments from offset {state.replaced_from} "
+            f"to {state.replaced_to}, as a broker's start would have it"
+        )
+    return f"{printable(seen.path)}: a compaction was interrupted (.cleaned or .swap files): {outcome}"

@@ -1,0 +1,61 @@
+"""What a log dir's checkpoints say that a reader has to know."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.logdir.access import Root, check_readable, status
+from kafkalog_source.logdir.checkpoints import read_offset_checkpoint
+from kafkalog_source.logdir.names import CLEANER_CHECKPOINT, LOG_START_CHECKPOINT
+
+__all__ = ["LogDirState", "read_state"]
+
+_FALLBACKS = {
+    LOG_START_CHECKPOINT: "records that were deleted and are still on disk are not told from the others",
+    CLEANER_CHECKPOINT: "no partition counts as compacted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirState:
+    """What the checkpoints of one log dir say, by topic and partition.
+
+    Attributes
+    ----------
+    log_starts : mapping
+        First offset that is not deleted.
+    cleaned : mapping
+        Offset up to which the cleaner has compacted.
+    warnings : tuple of str
+        Checkpoints that are damaged and were read as if they were absent.
+    """
+
+    log_starts: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    cleaned: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def read_state(log_dir: str, root: Root) -> LogDirState:
+    """Read the checkpoints of a log dir; one that is damaged counts as absent and gives a warning."""
+    warnings: list[str] = []
+    log_starts = _read(os.path.join(log_dir, LOG_START_CHECKPOINT), root, warnings)
+    cleaned = _read(os.path.join(log_dir, CLEANER_CHECKPOINT), root, warnings)
+    return LogDirState(log_starts, cleaned, tuple(warnings))
+
+
+def _read(path: str, root: Root, warnings: list[str]) -> dict[tuple[str, int], int]:
+    if not os.path.lexists(path):
+        return {}
+    if os.path.islink(path):
+        root.admit(path)
+    # A file that may not be read is the user's to mend; a damaged one often is not.
+    check_readable(path, status(path).st_mode)
+    try:
+        return read_offset_checkpoint(path)
+    except KafkaLogError as error:
+        fallback = _FALLBACKS[os.path.basename(path)]
+        warnings.append(f"{error}. It is read as if it were absent: {fallback}")
+        return {}

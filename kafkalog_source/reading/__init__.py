@@ -1,0 +1,1 @@
+"""From options to Arrow batches: plan a read, cut it into splits, read each split."""

@@ -1,0 +1,166 @@
+"""Which offsets of a partition a read wants: from options and what is on disk to [low, high)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kafkalog_source.errors import DataLossError, OptionError, printable
+from kafkalog_source.reading.time_offsets import offset_at_time
+from kafkalog_source.segment.seek import Seeker, SegmentPlace
+
+if TYPE_CHECKING:
+    from kafkalog_source.logdir import PartitionLog
+    from kafkalog_source.reading.offset_limits import OffsetLimit
+    from kafkalog_source.reading.options import ReadOptions
+
+MAX_OFFSET = 2**63 - 1
+_EARLIEST, _LATEST = -2, -1
+
+
+@dataclass(slots=True)
+class PartitionOffsets:
+    """The offsets of one partition, looked up when they are first asked for.
+
+    Attributes
+    ----------
+    log : PartitionLog
+    bytes_read : int
+        Bytes that the looking up read.
+    """
+
+    log: PartitionLog
+    bytes_read: int = 0
+    _latest: int | None = field(default=None, init=False)
+
+    @property
+    def earliest(self) -> int:
+        """The first offset that may be on disk and is not deleted."""
+        return max(self.log.segments[0].base_offset, self.log.log_start_offset or 0)
+
+    @property
+    def latest(self) -> int:
+        """The offset after the last one on disk."""
+        if self._latest is None:
+            self._latest = self._look_up_latest()
+        return self._latest
+
+    def places(self) -> list[SegmentPlace]:
+        """The segments with the range of offsets that each may hold."""
+        segments = self.log.segments
+        bounds = [each.base_offset for each in segments[1:]] + [MAX_OFFSET]
+        return [
+            SegmentPlace(each.path, each.base_offset, bound, each.offset_index, each.time_index)
+            for each, bound in zip(segments, bounds, strict=True)
+        ]
+
+    def _look_up_latest(self) -> int:
+        for place in reversed(self.places()):
+            with Seeker(place) as seeker:
+                header = seeker.last_header()
+                self.bytes_read += seeker.bytes_read
+            if header is not None:
+                return header.last_offset + 1
+            if place.bound == MAX_OFFSET and seeker.source.size == 0:
+                return place.least
+        return self.earliest
+
+
+class OffsetRanges:
+    """Decides the range of each partition by the options of a read."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._starting = options.starting_limit
+        self._ending = options.ending_limit
+        self.warnings: list[str] = []
+
+    def check_named(self, partitions: set[tuple[str, int]]) -> None:
+        """Refuse offsets or timestamps that do not name exactly the partitions read, as Spark's source does."""
+        for limit in (self._starting, self._ending):
+            named = limit.offsets if limit.offsets is not None else limit.timestamps_ms
+            if named is None:
+                continue
+            given = {(topic, partition) for topic, places in named.items() for partition in places}
+            if given != partitions:
+                raise OptionError(
+                    f"{limit.option} has to name every partition that is read and no other",
+                    found=_names(given),
+                    expected=_names(partitions),
+                    remedy="Use -2 for earliest and -1 for latest, or choose the partitions with assign",
+                )
+
+    def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
+        """The offsets [low, high) wanted; `high` is `MAX_OFFSET` when all up to the end are."""
+        high = self._end(offsets)
+        return self._start(offsets, high), high
+
+    def _start(self, offsets: PartitionOffsets, high: int) -> int:
+        limit = self._starting
+        timestamp = _timestamp(limit, offsets.log)
+        if timestamp is not None:
+            found = offset_at_time(offsets, timestamp, self._options)
+            if found is not None:
+                return max(found, offsets.earliest)
+            if self._options.starting_offsets_by_timestamp_strategy == "error":
+                raise OptionError(
+                    f"no record of {_name(offsets.log)} is at or after the timestamp of {limit.option}",
+                    found=timestamp,
+                    remedy="Choose an earlier time, or set startingOffsetsByTimestampStrategy=latest",
+                )
+            return high
+        wanted = _offset(limit, offsets.log)
+        if wanted is None or wanted == _EARLIEST:
+            return offsets.earliest
+        if wanted < offsets.earliest or wanted > offsets.latest:
+            self._data_loss(limit, offsets, wanted)
+            return offsets.earliest if wanted < offsets.earliest else offsets.latest
+        return wanted
+
+    def _end(self, offsets: PartitionOffsets) -> int:
+        limit = self._ending
+        timestamp = _timestamp(limit, offsets.log)
+        if timestamp is not None:
+            found = offset_at_time(offsets, timestamp, self._options)
+            return MAX_OFFSET if found is None else found
+        wanted = _offset(limit, offsets.log)
+        if wanted is None or wanted == _LATEST:
+            return MAX_OFFSET
+        if wanted < offsets.earliest or wanted > offsets.latest:
+            self._data_loss(limit, offsets, wanted)
+        return wanted
+
+    def _data_loss(self, limit: OffsetLimit, offsets: PartitionOffsets, wanted: int) -> None:
+        problem = f"{limit.option} asks for an offset of {_name(offsets.log)} that is not on disk"
+        error = DataLossError(
+            problem,
+            file=offsets.log.path,
+            found=wanted,
+            expected=f"{offsets.earliest} to {offsets.latest}",
+            remedy="Choose offsets that are there, or set failOnDataLoss=false to read what is",
+        )
+        if self._options.fail_on_data_loss:
+            raise error
+        self.warnings.append(str(error))
+
+
+def _timestamp(limit: OffsetLimit, log: PartitionLog) -> int | None:
+    if limit.timestamps_ms is not None and log.topic is not None and log.partition is not None:
+        return limit.timestamps_ms[log.topic][log.partition]
+    return limit.timestamp_ms
+
+
+def _offset(limit: OffsetLimit, log: PartitionLog) -> int | None:
+    """The offset asked for; None where a keyword stands, which is the default at its end of the range."""
+    if limit.offsets is None or log.topic is None or log.partition is None:
+        return None
+    return limit.offsets[log.topic][log.partition]
+
+
+def _name(log: PartitionLog) -> str:
+    return printable(log.path) if log.topic is None else f"{log.topic}-{log.partition}"
+
+
+def _names(partitions: set[tuple[str, int]]) -> str:
+    names = [f"{topic}-{partition}" for topic, partition in sorted(partitions)]
+    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "") if names else "none"

@@ -1,0 +1,157 @@
+"""Values of options: text as Spark gives it, or Python values, turned into typed ones.
+
+Every function takes the name of the option, for its message, and the value as given.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+
+from kafkalog_source.errors import OptionError, printable
+
+__all__ = [
+    "INT32_MAX",
+    "INT64_MAX",
+    "invalid",
+    "one_of",
+    "parse_bool",
+    "parse_duration_ms",
+    "parse_non_negative_size",
+    "parse_positive_int32",
+    "parse_positive_int64",
+    "parse_positive_size",
+    "parse_timestamp_ms",
+    "shown",
+]
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+_SHOWN_CHARACTERS = 80
+# Longer digit strings cannot be an int64, and very long ones are slow to convert.
+_INT = re.compile(r"[-+]?[0-9]{1,30}")
+_QUANTITY = re.compile(r"([0-9]{1,30})\s?([a-z]+)?")
+_SIZE_UNITS = {"b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4, "p": 5, "pb": 5}
+_DURATION_US = {
+    "us": 1,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+
+
+def shown(value: object) -> str:
+    """Render a value for a message: escaped, quoted when it is text, and cut when it is long."""
+    text = printable(value if isinstance(value, str) else repr(value))
+    cut = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
+    return f"'{cut}'" if isinstance(value, str) else cut
+
+
+def invalid(name: str, problem: str, value: object, expected: str) -> OptionError:
+    """Make the error for a value that its option does not take."""
+    return OptionError(f"option {name} {problem}", found=shown(value), expected=expected)
+
+
+def parse_bool(name: str, value: object) -> bool:
+    """Read ``true`` or ``false`` in any case."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    raise invalid(name, "is neither true nor false", value, "true or false")
+
+
+def parse_int(name: str, value: object, low: int, high: int, expected: str) -> int:
+    """Read a whole number between two bounds, both included."""
+    number = _whole_number(value)
+    if number is None:
+        raise invalid(name, "is not a whole number", value, expected)
+    if not low <= number <= high:
+        raise invalid(name, "is out of range", value, expected)
+    return number
+
+
+def _whole_number(value: object) -> int | None:
+    if isinstance(value, str):
+        text = value.strip()
+        return int(text) if _INT.fullmatch(text) else None
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def parse_positive_int32(name: str, value: object) -> int:
+    """Read a number from 1 to 2^31-1, as Spark's ``minPartitions``."""
+    return parse_int(name, value, 1, INT32_MAX, f"a whole number from 1 to {INT32_MAX}")
+
+
+def parse_positive_int64(name: str, value: object) -> int:
+    """Read a number from 1 to 2^63-1, as Spark's ``maxRecordsPerPartition``."""
+    return parse_int(name, value, 1, INT64_MAX, f"a whole number from 1 to {INT64_MAX}")
+
+
+def parse_timestamp_ms(name: str, value: object) -> int:
+    """Read milliseconds since 1970. Kafka's own lookup by time refuses negative ones, and so does this."""
+    return parse_int(name, value, 0, INT64_MAX, "milliseconds since 1970-01-01 UTC, 0 or more")
+
+
+def parse_positive_size(name: str, value: object) -> int:
+    """Read a size of at least one byte, written as Spark writes sizes (``128m``)."""
+    return _parse_size(name, value, 1)
+
+
+def parse_non_negative_size(name: str, value: object) -> int:
+    """Read a size that may be zero, written as Spark writes sizes (``4m``)."""
+    return _parse_size(name, value, 0)
+
+
+def _parse_size(name: str, value: object, low: int) -> int:
+    expected = f"bytes as in 1048576, 512k, 128m or 1g, {low} or more"
+    size: int | None = None
+    if isinstance(value, str):
+        match = _QUANTITY.fullmatch(value.strip().lower())
+        if match is not None and (match[2] or "b") in _SIZE_UNITS:
+            size = int(match[1]) << (10 * _SIZE_UNITS[match[2] or "b"])
+    else:
+        size = _whole_number(value)
+    if size is None:
+        raise invalid(name, "is not a size", value, expected)
+    if not low <= size <= INT64_MAX:
+        raise invalid(name, "is out of range", value, expected)
+    return size
+
+
+def parse_duration_ms(name: str, value: object) -> int:
+    """Read a duration as Spark writes it (``15m``); a plain number is milliseconds."""
+    expected = "a duration as in 500ms, 30s, 15m, 2h or 1d"
+    duration_us: int | None = None
+    if isinstance(value, str):
+        match = _QUANTITY.fullmatch(value.strip().lower())
+        if match is not None and (match[2] or "ms") in _DURATION_US:
+            duration_us = int(match[1]) * _DURATION_US[match[2] or "ms"]
+    else:
+        number = _whole_number(value)
+        duration_us = None if number is None else number * 1_000
+    if duration_us is None or not 0 <= duration_us // 1_000 <= INT64_MAX:
+        raise invalid(name, "is not a duration", value, expected)
+    return duration_us // 1_000
+
+
+def one_of(*choices: str) -> Callable[[str, object], str]:
+    """Make a reader of one word out of a few, in any case, that answers with its usual spelling."""
+    spelled = {choice.lower(): choice for choice in choices}
+
+    def parse(name: str, value: object) -> str:
+        word = spelled.get(value.strip().lower()) if isinstance(value, str) else None
+        if word is None:
+            raise invalid(name, "has no such value", value, f"one of {', '.join(choices)}")
+        return word
+
+    return parse

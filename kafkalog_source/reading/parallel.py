@@ -1,0 +1,100 @@
+"""Splits read by several threads, their Arrow batches given in the order of the splits."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from queue import Full, Queue
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from kafkalog_source.reading.read import SplitReader
+    from kafkalog_source.reading.splits import Split
+
+_BATCHES_AHEAD = 16
+"""Arrow batches that a thread may be ahead of the reader of its split."""
+_POLL_SECONDS = 0.1
+
+
+class _End:
+    """What a split's queue ends with: nothing, or what went wrong."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+_Results = Queue  # of pa.RecordBatch, and an _End at last
+
+
+def read_in_order(splits: Sequence[Split], readers: Sequence[SplitReader]) -> Iterator[pa.RecordBatch]:
+    """The Arrow batches of all splits, in order, read by one thread for each reader.
+
+    Memory is bounded: a thread waits when it is `_BATCHES_AHEAD` batches ahead of whoever takes them. Threads end
+    when all is read, when a split fails, or when the iterator is closed.
+    """
+    crew = _Crew(splits)
+    threads = [threading.Thread(target=crew.work, args=(reader,), daemon=True) for reader in readers]
+    for thread in threads:
+        thread.start()
+    try:
+        for results in crew.results():
+            yield from _until_end(results)
+    finally:
+        crew.stop()
+        for thread in threads:
+            thread.join()
+
+
+def _until_end(results: _Results) -> Iterator[pa.RecordBatch]:
+    while True:
+        item = results.get()
+        if isinstance(item, _End):
+            if item.error is not None:
+                raise item.error
+            return
+        yield item
+
+
+class _Crew:
+    """The splits that wait, and a queue of results for each split begun, in order."""
+
+    def __init__(self, splits: Sequence[Split]) -> None:
+        self._waiting = deque((split, Queue(_BATCHES_AHEAD)) for split in splits)
+        self._all_results: list[_Results] = [results for _, results in self._waiting]
+        self._stopped = threading.Event()
+
+    def results(self) -> Iterator[_Results]:
+        yield from self._all_results
+
+    def work(self, reader: SplitReader) -> None:
+        """Take splits until none waits."""
+        while not self._stopped.is_set():
+            try:
+                split, results = self._waiting.popleft()
+            except IndexError:
+                return
+            try:
+                for batch in reader.read(split):
+                    if not self._put(results, batch):
+                        return
+                self._put(results, _End())
+            except BaseException as error:  # handed to the thread that takes the results
+                self._put(results, _End(error))
+                return
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def _put(self, results: _Results, item: pa.RecordBatch | _End) -> bool:
+        """Wait for room; False when reading was stopped."""
+        while not self._stopped.is_set():
+            try:
+                results.put(item, timeout=_POLL_SECONDS)
+            except Full:
+                continue
+            return True
+        return False

@@ -1,0 +1,159 @@
+"""From options to splits: which partitions, which offsets of each, cut and packed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kafkalog_source.errors import LogDirError
+from kafkalog_source.logdir import list_logs
+from kafkalog_source.reading.offset_range import OffsetRanges, PartitionOffsets
+from kafkalog_source.reading.record_limit import limit_records
+from kafkalog_source.reading.report import Report
+from kafkalog_source.reading.splits import Split, SplitRange, pack
+from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.seek import Seeker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile
+    from kafkalog_source.reading.options import ReadOptions
+    from kafkalog_source.segment.seek import Cut, SegmentPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The splits of a read, and the report of what was chosen and left out."""
+
+    splits: list[Split]
+    report: Report
+
+
+def plan_read(options: ReadOptions, piece_bytes: int | None = None) -> Plan:
+    """Decide what to read.
+
+    Parameters
+    ----------
+    options : ReadOptions
+    piece_bytes : int, optional
+        Cut finer than maxPartitionBytes says, at about this many bytes.
+
+    Raises
+    ------
+    LogDirError, OptionError, DataLossError
+        A path, partition or offset asked for is not there.
+    """
+    report = Report()
+    listing = list_logs(options.paths, wanted=options.wants, follow_symlinks=options.follow_symlinks)
+    report.warnings += listing.warnings
+    report.skipped += [(each.path, each.reason) for each in listing.skipped]
+    _check_found(options, listing, report)
+    chosen = _Chosen(options, listing, report)
+    target = min(options.max_partition_bytes, piece_bytes or options.max_partition_bytes)
+    splits = chosen.splits(target, options.open_cost_in_bytes)
+    wanted = options.min_partitions or 0
+    target = min(target, max(1, sum(each.size for each in splits) // max(1, wanted)))
+    while len(splits) < wanted:
+        splits = chosen.splits(target, 0)
+        if target == 1:
+            break
+        target //= 2
+    chosen.fill(report, len(splits))
+    return Plan(splits, report)
+
+
+def _check_found(options: ReadOptions, listing: Listing, report: Report) -> None:
+    """Every topic and partition asked for by name has to be there."""
+    found = {(log.topic, log.partition) for log in listing.partitions}
+    topics = {topic for topic, _ in found}
+    missing = [topic for topic in options.subscribe or () if topic not in topics]
+    for topic, partitions in (options.assign or {}).items():
+        missing += [f"{topic}-{partition}" for partition in partitions if (topic, partition) not in found]
+    if not missing:
+        return
+    error = LogDirError(
+        f"not found: {', '.join(missing)}",
+        file=", ".join(options.paths),
+        remedy="`kafkalog ls` shows what is there; failOnDataLoss=false reads the rest",
+    )
+    if options.fail_on_data_loss:
+        raise error
+    report.warnings.append(str(error))
+
+
+class _Chosen:
+    """The partitions of a read with the offsets wanted of each."""
+
+    def __init__(self, options: ReadOptions, listing: Listing, report: Report) -> None:
+        self._options = options
+        self._logs = [log for log in listing.partitions if log.segments]
+        self._bytes_read = 0
+        ranges = OffsetRanges(options)
+        ranges.check_named({(log.topic, log.partition) for log in self._logs if log.topic is not None})  # type: ignore[misc]
+        self._offsets = [PartitionOffsets(log) for log in self._logs]
+        self._limits = [ranges.range_of(offsets) for offsets in self._offsets]
+        report.warnings += ranges.warnings
+
+    def splits(self, target: int, open_cost: int) -> list[Split]:
+        """Splits of about `target` bytes."""
+        most = self._options.max_records_per_partition
+        ranges = [
+            each
+            for offsets, (low, high) in zip(self._offsets, self._limits, strict=True)
+            for each in self._ranges(offsets, low, high, target)
+        ]
+        if most is not None:
+            ranges = [piece for each in ranges for piece in limit_records(each, most)]
+        return pack(ranges, target, open_cost, most)
+
+    def fill(self, report: Report, splits: int) -> None:
+        """Write what was chosen into the report."""
+        report.splits = splits
+        report.topics = len({log.topic for log in self._logs})
+        report.partitions = len(self._logs)
+        report.segments = sum(len(log.segments) for log in self._logs)
+        report.bytes_total = sum(each.size for log in self._logs for each in log.segments)
+        report.bytes_read += self._bytes_read + sum(each.bytes_read for each in self._offsets)
+
+    def _ranges(self, offsets: PartitionOffsets, low: int, high: int, target: int) -> Iterator[SplitRange]:
+        segments = offsets.log.segments
+        for segment, place in zip(segments, offsets.places(), strict=True):
+            if place.bound > low and place.least < high and segment.size > 0:
+                yield from self._cut(offsets.log, segment, place, low, high, target)
+
+    def _cut(
+        self, log: PartitionLog, segment: SegmentFile, place: SegmentPlace, low: int, high: int, target: int
+    ) -> Iterator[SplitRange]:
+        span = Span(0, segment.size, place.least, place.bound, high, True, segment is log.segments[-1])
+        whole = SplitRange(segment.path, log.topic, log.partition, span, low, high, segment.size, segment.inode)
+        if low <= place.least and segment.size <= target:
+            # The common case, a segment that is read as a whole, costs not even an open file.
+            yield whole
+            return
+        with Seeker(place) as seeker:
+            start = seeker.start_of(low) if low > place.least else 0
+            cuts = list(_cuts_below(seeker, start, segment.size, target, high))
+            self._bytes_read += seeker.bytes_read
+        yield from _pieces(whole, start, cuts)
+
+
+def _cuts_below(seeker: Seeker, start: int, end: int, target: int, high: int) -> Iterator[Cut]:
+    """The places to cut at, up to the first at or above offset `high`, where nothing more is wanted."""
+    for cut in seeker.cuts(start, end, target):
+        yield cut
+        if cut.below >= high:
+            return
+
+
+def _pieces(whole: SplitRange, start: int, cuts: list[Cut]) -> Iterator[SplitRange]:
+    """`whole` from position `start` on, in pieces that end where the next one begins."""
+    least = whole.span.least
+    for cut in cuts:
+        span = replace(whole.span, start=start, end=cut.position, least=least, bound=cut.below, to_file_end=False)
+        yield replace(whole, span=span)
+        start, least = cut.position, cut.least
+    if not cuts or cuts[-1].below < whole.high:
+        yield replace(whole, span=replace(whole.span, start=start, least=least))
+
+

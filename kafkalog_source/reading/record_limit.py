@@ -1,0 +1,57 @@
+"""maxRecordsPerPartition: ranges that span no more offsets than that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kafkalog_source.segment.entries import walk_headers
+from kafkalog_source.segment.source import LocalFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkalog_source.reading.splits import SplitRange
+    from kafkalog_source.segment.entries import EntryHeader
+
+
+def limit_records(whole: SplitRange, most: int) -> Iterator[SplitRange]:
+    """`whole` in ranges of at most `most` offsets each, cut where batches begin.
+
+    A batch that spans more is named by several ranges, each of which wants other offsets of it. What lies behind the
+    last header that can be walked makes a range of its own.
+    """
+    low = max(whole.low, whole.span.least)
+    start = end = whole.span.start
+    next_offset = low
+    for header in _headers(whole):
+        if header.last_offset >= low + most:
+            if end > start:
+                yield _range(whole, start, end, low, next_offset)
+            start = header.position
+            low = max(low, header.first_offset) if header.magic == 2 else next_offset
+            while header.last_offset >= low + most and low + most < whole.high:
+                yield _range(whole, start, header.position + header.size, low, low + most)
+                low += most
+        end = header.position + header.size
+        next_offset = min(whole.high, header.last_offset + 1)
+    if end > start and low < next_offset:
+        yield _range(whole, start, end, low, next_offset)
+    if end < whole.span.end and next_offset < whole.high:
+        yield _range(whole, end, whole.span.end, next_offset, whole.high)
+
+
+def _headers(whole: SplitRange) -> Iterator[EntryHeader]:
+    """The headers of batches that may hold wanted records, and those before the first of them."""
+    with LocalFile(whole.path) as source:
+        for header in walk_headers(source, whole.span.start, whole.span.least, whole.span.bound):
+            if header.position >= whole.span.end or (header.magic == 2 and header.first_offset >= whole.high):
+                return
+            if header.last_offset >= whole.low:
+                yield header
+
+
+def _range(whole: SplitRange, start: int, end: int, low: int, high: int) -> SplitRange:
+    to_file_end = whole.span.to_file_end and end == whole.span.end
+    span = replace(whole.span, start=start, end=end, stop=high, to_file_end=to_file_end)
+    return replace(whole, span=span, low=low, high=high)

@@ -1,0 +1,141 @@
+"""`scan`: the rows of log directories as Arrow, without Spark."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kafkalog_source.arrow.schema import DEFAULT_COLUMNS, arrow_schema, check_columns
+from kafkalog_source.errors import OptionError
+from kafkalog_source.reading.options import ReadOptions, parse_options
+from kafkalog_source.reading.parallel import read_in_order
+from kafkalog_source.reading.plan import Plan, plan_read
+from kafkalog_source.reading.read import SplitReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kafkalog_source.reading.report import Report
+    from kafkalog_source.reading.splits import Split
+
+_PIECE_BYTES = 8 << 20
+"""Threads take pieces of about this size, so that they end at about the same time."""
+
+
+def scan(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    columns: Sequence[str] | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> Scan:
+    """Read Kafka's log directories, partitions or segments as Arrow.
+
+    Nothing is read before the result is asked for rows, splits or its report.
+
+    Parameters
+    ----------
+    path : str, path or sequence of these
+        Broker log dirs, globs, ``topic-partition`` directories or segment files.
+    columns : sequence of str, optional
+        The columns wanted, in their order. By default those of Spark's Kafka source.
+    threads : int, optional
+        Threads that decode; by default as many as there are cores. Rows keep their order.
+    **options
+        Options of the Spark source under the same names, as strings or Python values.
+
+    Returns
+    -------
+    Scan
+
+    Raises
+    ------
+    OptionError
+        An option or column is unknown or malformed.
+
+    Examples
+    --------
+    >>> table = scan("/backup/kafka-logs", subscribe="orders").to_table()  # doctest: +SKIP
+    """
+    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    read_options = parse_options(options, [os.fspath(each) for each in given])
+    if threads is not None and threads < 1:
+        raise OptionError("threads has to be at least 1", found=threads)
+    if columns is None:
+        columns = [name for name in DEFAULT_COLUMNS if read_options.include_headers or name != "headers"]
+    return Scan(read_options, check_columns(columns), threads or os.cpu_count() or 1)
+
+
+class Scan:
+    """A read that is described and not begun. It can be read several times.
+
+    It has ``__arrow_c_stream__``, so DuckDB, Polars, pandas and pyarrow take it as it is.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Of the rows.
+    """
+
+    def __init__(self, options: ReadOptions, columns: tuple[str, ...], threads: int) -> None:
+        self.schema = arrow_schema(columns)
+        self._options = options
+        self._columns = columns
+        self._threads = threads
+        self._report: Report | None = None
+
+    def splits(self) -> list[Split]:
+        """The splits of which Spark would make tasks."""
+        return self._plan().splits
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The rows as a stream of Arrow batches of about 1 MiB.
+
+        Raises
+        ------
+        KafkaLogError
+            From planning at once, from reading as the stream gets there.
+        """
+        return pa.RecordBatchReader.from_batches(self.schema, self._read(self._plan(self._piece_bytes())))
+
+    def to_table(self) -> pa.Table:
+        """All rows in memory."""
+        return self.to_reader().read_all()
+
+    def report(self) -> dict[str, Any]:
+        """What the last reading read, or what would be read if there was none yet.
+
+        Returns
+        -------
+        dict
+            bytes_total, bytes_read, topics, partitions, segments, splits, batches, records, times_out_of_range and
+            minor_faults as numbers; damage, skipped and warnings as lists.
+        """
+        return (self._report or self._plan().report).to_dict()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows by Arrow's C stream interface."""
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def _piece_bytes(self) -> int | None:
+        return _PIECE_BYTES if self._threads > 1 else None
+
+    def _plan(self, piece_bytes: int | None = None) -> Plan:
+        plan = plan_read(self._options, piece_bytes)
+        self._report = plan.report
+        return plan
+
+    def _read(self, plan: Plan) -> Iterator[pa.RecordBatch]:
+        threads = max(1, min(self._threads, len(plan.splits)))
+        readers = [SplitReader(self._options, self._columns) for _ in range(threads)]
+        try:
+            if threads == 1:
+                for split in plan.splits:
+                    yield from readers[0].read(split)
+            else:
+                yield from read_in_order(plan.splits, readers)
+        finally:
+            for reader in readers:
+                plan.report.add_reading(reader.report)

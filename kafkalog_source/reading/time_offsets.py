@@ -1,0 +1,77 @@
+"""The first offset at or after a timestamp, as a broker's ``offsetsForTimes`` finds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkalog_source._core.memory import BlockPool, Scratch
+from kafkalog_source.arrow.batches import ArrowBatches
+from kafkalog_source.batch import DecodeSettings, make_decoder
+from kafkalog_source.codecs import Decompressor
+from kafkalog_source.segment.rows import Span, SpanReader
+from kafkalog_source.segment.seek import Seeker, may_hold_time, scan_start_for_time
+
+if TYPE_CHECKING:
+    from kafkalog_source.reading.offset_range import PartitionOffsets
+    from kafkalog_source.reading.options import ReadOptions
+    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.entries import EntryHeader
+
+
+def offset_at_time(offsets: PartitionOffsets, timestamp_ms: int, options: ReadOptions) -> int | None:
+    """The first offset whose record has a timestamp of at least `timestamp_ms`; None if there is none.
+
+    The time index says where to begin in a segment; from there batch headers are read, and a batch is decoded only
+    if its header says that it may hold such a record.
+    """
+    for place in offsets.places():
+        if place.bound <= offsets.earliest:
+            continue
+        with Seeker(place) as seeker:
+            found = _offset_in_segment(seeker, max(offsets.earliest, place.least), timestamp_ms, options)
+            offsets.bytes_read += seeker.bytes_read
+        if found is not None:
+            return found
+    return None
+
+
+def _offset_in_segment(seeker: Seeker, least: int, timestamp_ms: int, options: ReadOptions) -> int | None:
+    start = max(least, scan_start_for_time(seeker, timestamp_ms))
+    for header in seeker.headers_from(start):
+        if may_hold_time(header, timestamp_ms):
+            found = _offset_in_batch(seeker, header, start, timestamp_ms, options)
+            if found is not None:
+                return found
+    return None
+
+
+def _offset_in_batch(
+    seeker: Seeker, header: EntryHeader, low: int, timestamp_ms: int, options: ReadOptions
+) -> int | None:
+    batches = ArrowBatches(["offset", "timestamp"], BlockPool())
+    largest = options.max_decompressed_batch_bytes
+    settings = DecodeSettings(options.verify_checksums, max_decompressed_bytes=largest)
+    decoder = make_decoder(batches.columns, Decompressor(largest), settings, low, 2**63 - 1)
+    place = seeker.place
+    span = Span(header.position, header.position + header.size, place.least, place.bound, place.bound, False, False)
+    reader = SpanReader(seeker.source, span, decoder, Scratch(), largest, _raise)
+    for _ in reader:
+        found = _first_at_or_after(batches, timestamp_ms)
+        if found is not None:
+            return found
+    return _first_at_or_after(batches, timestamp_ms)
+
+
+def _first_at_or_after(batches: ArrowBatches, timestamp_ms: int) -> int | None:
+    rows = batches.finish()
+    if rows is None:
+        return None
+    times = rows.column("timestamp").cast("int64").to_pylist()
+    for offset, time_us in zip(rows.column("offset").to_pylist(), times, strict=True):
+        if time_us is not None and time_us >= timestamp_ms * 1000:
+            return int(offset)
+    return None
+
+
+def _raise(damage: Damage) -> None:
+    raise damage.to_error()

@@ -1,0 +1,140 @@
+"""Batch headers in order, nothing decoded, and the proof that a batch begins at a place."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crc32c import crc32c
+from isal.isal_zlib import crc32
+
+from kafkalog_source._core.codes import CODE
+from kafkalog_source._core.memory import Scratch
+from kafkalog_source._core.walk import Entries
+from kafkalog_source.format import MAGIC_POSITION, NO_TIMESTAMP, V2_HEADER_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkalog_source.segment.source import LocalFile
+
+_WINDOW_SIZE = 1 << 18
+_LARGEST_CHECKED = 64 << 20
+"""Larger batches are not read only to find out whether a place is a good one to start from."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryHeader:
+    """The header of a v2 batch or of a top-level v0 or v1 entry.
+
+    Attributes
+    ----------
+    position, size : int
+        Bytes; the whole entry, headers included.
+    magic : int
+    first_offset, last_offset : int
+        Of a v0 or v1 entry both are its own, which for a wrapper is its last record's.
+    base_timestamp_ms, max_timestamp_ms : int
+        -1 for none; of a v1 entry both are its own.
+    """
+
+    position: int
+    size: int
+    magic: int
+    first_offset: int
+    last_offset: int
+    base_timestamp_ms: int
+    max_timestamp_ms: int
+
+
+def walk_headers(source: LocalFile, start: int, least: int, bound: int) -> Iterator[EntryHeader]:
+    """The headers from position `start` on, up to the end of the file or the first that is no header.
+
+    Only as much is read as the headers need when batches are large; small ones are read in windows.
+    """
+    window = Scratch()
+    entries = Entries(least=least, bound=bound)
+    position = start
+    want = 4096
+    while position < source.size:
+        want = min(want, source.size - position)
+        window.reserve(want)
+        with window.view(0, want) as room:
+            got = source.read_into(position, room)
+        code = entries.walk(window, got)
+        with window.view(0, got) as data:
+            for index in range(entries.count):
+                yield _header(data, position, *entries.entry(index))
+        position += entries.walked
+        if code == CODE["end"]:
+            want = min(4 * want, _WINDOW_SIZE)
+        elif code != CODE["incomplete"]:
+            return
+        elif entries.next_size > source.size - position:
+            return
+        elif entries.count == 0:
+            header = read_header(source, position)
+            if header is None or header.first_offset <= entries.last_offset or header.last_offset >= bound:
+                return
+            yield header
+            entries.skip_to(header.last_offset)
+            position += header.size
+
+
+def read_header(source: LocalFile, position: int) -> EntryHeader | None:
+    """The header at `position`, or None where none can be, or where it passes the end of the file."""
+    data = source.read(position, V2_HEADER_SIZE)
+    window = Scratch()
+    window.reserve(len(data))
+    with window.view(0, len(data)) as room:
+        room[:] = data
+    entries = Entries(least=-(2**63) + 1)
+    code = entries.walk(window, len(data))
+    if entries.count:
+        return _header(memoryview(data), position, *entries.entry(0))
+    if code != CODE["incomplete"] or entries.next_size <= len(data) or entries.next_size > source.size - position:
+        return None
+    return _unwalked_header(data, position, entries.next_size)
+
+
+def _unwalked_header(data: bytes, position: int, size: int) -> EntryHeader | None:
+    """A header whose entry is larger than `data`."""
+    if len(data) <= MAGIC_POSITION + 1 or (data[MAGIC_POSITION] == 2 and len(data) < V2_HEADER_SIZE):
+        return None
+    (first_offset,) = struct.unpack_from(">q", data)
+    magic = data[MAGIC_POSITION]
+    delta = struct.unpack_from(">i", data, 23)[0] if magic == 2 else 0
+    return _header(memoryview(data), position, 0, size, magic, 0, first_offset, first_offset + delta)
+
+
+def _header(
+    data: memoryview, position: int, start: int, size: int, magic: int, _: int, first_offset: int, last_offset: int
+) -> EntryHeader:
+    base_timestamp, max_timestamp = NO_TIMESTAMP, NO_TIMESTAMP
+    if magic == 1:
+        (base_timestamp,) = struct.unpack_from(">q", data, start + 18)
+        max_timestamp = base_timestamp
+    elif magic == 2:
+        base_timestamp, max_timestamp = struct.unpack_from(">qq", data, start + 27)
+    return EntryHeader(position + start, size, magic, first_offset, last_offset, base_timestamp, max_timestamp)
+
+
+def is_sound(source: LocalFile, header: EntryHeader) -> bool:
+    """Whether the checksum of the entry is right: where it is, an entry begins at its position."""
+    if header.size > _LARGEST_CHECKED:
+        return False
+    data = memoryview(source.read(header.position, header.size))
+    if len(data) < header.size:
+        return False
+    if header.magic == 2:
+        return bool(crc32c(data[21:]) == struct.unpack_from(">I", data, 17)[0])
+    return bool(crc32(data[MAGIC_POSITION:]) == struct.unpack_from(">I", data, 12)[0])
+
+
+def sound_entry_at(source: LocalFile, position: int, least: int, bound: int) -> EntryHeader | None:
+    """The entry at `position`, if one begins there whose offsets lie in [least, bound) and whose checksum is right."""
+    header = read_header(source, position)
+    if header is None or header.first_offset < least or header.last_offset >= bound:
+        return None
+    return header if is_sound(source, header) else None

@@ -1,0 +1,117 @@
+"""The sparse indexes beside a segment: hints where to begin, never trusted.
+
+Both files are sorted entries without a checksum, relative to the segment's base
+offset; the active segment's are preallocated and end in zeros (``OffsetIndex``,
+``TimeIndex``). An entry is looked up by halving, and whoever uses it proves it
+against the segment. A file that is missing, empty or unreadable has no entries;
+a length that is no multiple of the entry size loses the odd bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from kafkalog_source.errors import LogDirError
+from kafkalog_source.segment.source import LocalFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetEntry:
+    """A batch with an offset at or below `offset` begins at `position`."""
+
+    offset: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimeEntry:
+    """Up to `offset` no timestamp is above `timestamp_ms`."""
+
+    timestamp_ms: int
+    offset: int
+
+
+class _Index:
+    """Fixed-size entries in a file, `layout` each; the last field of a padding entry and all before are zero."""
+
+    layout: struct.Struct
+
+    def __init__(self, path: str | None, base_offset: int) -> None:
+        self.base_offset = base_offset
+        self.bytes_read = 0
+        self._file: LocalFile | None = None
+        if path is not None:
+            try:
+                self._file = LocalFile(path)
+            except LogDirError:
+                # An index that cannot be read costs time and no rows: the segment itself is walked instead.
+                self._file = None
+        self.count = self._file.size // self.layout.size if self._file else 0
+
+    def raw(self, number: int) -> tuple[int, int]:
+        assert self._file is not None
+        data = self._file.read(number * self.layout.size, self.layout.size)
+        self.bytes_read += len(data)
+        first, second = self.layout.unpack(data)
+        return first, second
+
+    def last_where(self, holds: Callable[[int, int], bool]) -> tuple[int, int] | None:
+        """The last entry for which `holds` is true, if it is true up to some entry and false from there on."""
+        low, high = 0, self.count
+        best: tuple[int, int] | None = None
+        while low < high:
+            middle = (low + high) // 2
+            entry = self.raw(middle)
+            padding = middle > 0 and entry == (0, 0)
+            if not padding and holds(*entry):
+                best = entry
+                low = middle + 1
+            else:
+                high = middle
+        return best
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class OffsetIndex(_Index):
+    """``.index``: (relative offset int32, position int32)."""
+
+    layout = struct.Struct(">ii")
+
+    def at_or_below(self, offset: int) -> OffsetEntry | None:
+        """The last entry whose offset is at or below `offset`."""
+        relative = offset - self.base_offset
+        return self._entry(self.last_where(lambda found, _: found <= relative))
+
+    def before(self, position: int) -> OffsetEntry | None:
+        """The last entry whose position is below `position`."""
+        return self._entry(self.last_where(lambda _, found: found < position))
+
+    def _entry(self, raw: tuple[int, int] | None) -> OffsetEntry | None:
+        if raw is None or raw[0] < 0 or raw[1] < 0:
+            return None
+        return OffsetEntry(self.base_offset + raw[0], raw[1])
+
+
+class TimeIndex(_Index):
+    """``.timeindex``: (timestamp int64, relative offset int32)."""
+
+    layout = struct.Struct(">qi")
+
+    def below(self, timestamp_ms: int) -> TimeEntry | None:
+        """The last entry whose timestamp is below `timestamp_ms`."""
+        raw = self.last_where(lambda found, _: found < timestamp_ms)
+        return None if raw is None or raw[1] < 0 else TimeEntry(raw[0], self.base_offset + raw[1])

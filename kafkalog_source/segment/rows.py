@@ -1,0 +1,191 @@
+"""The rows of a range of a segment: windows in, full columns out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkalog_source._core.codes import CODE
+from kafkalog_source._core.walk import Entries
+from kafkalog_source.batch import problem_of
+from kafkalog_source.errors import CodecError, DataLossError, LimitError
+from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.tail import is_zero_to_end, next_sound_entry, not_a_segment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kafkalog_source._core.decode import Decoder
+    from kafkalog_source._core.memory import Scratch
+    from kafkalog_source.segment.source import LocalFile
+
+_FIRST_WINDOW_SIZE = 1 << 16
+_WINDOW_SIZE = 1 << 20
+_END, _FULL, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (
+    CODE[name] for name in ("end", "full", "incomplete", "past_offsets", "no_memory")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of a segment, from one batch's start to another's or to the file's end.
+
+    Attributes
+    ----------
+    start, end : int
+        Positions; `end` may be the size that the file had when the read was planned.
+    least, bound : int
+        The segment's offsets lie in [least, bound).
+    stop : int
+        Reading ends at the first batch that begins at or above this offset.
+    to_file_end : bool
+        Whether the range ends where the file does, and not where another batch begins.
+    torn_is_benign : bool
+        Whether a batch that the end of the file cuts is what a live log looks like, and no loss.
+    """
+
+    start: int
+    end: int
+    least: int
+    bound: int
+    stop: int
+    to_file_end: bool
+    torn_is_benign: bool
+
+
+class SpanReader:
+    """Reads one span of one file.
+
+    Parameters
+    ----------
+    source : LocalFile
+    span : Span
+    decoder : Decoder
+        Appends the rows to its columns.
+    window : Scratch
+        Memory for the windows, used again from span to span.
+    largest_batch : int
+        A batch of more bytes is refused.
+    on_damage : callable
+        Told of every region that gives no rows. If it returns, reading goes on behind the region.
+    """
+
+    def __init__(
+        self,
+        source: LocalFile,
+        span: Span,
+        decoder: Decoder,
+        window: Scratch,
+        largest_batch: int,
+        on_damage: Callable[[Damage], None],
+    ) -> None:
+        self._source = source
+        self._span = span
+        self._decoder = decoder
+        self._window = window
+        self._largest_batch = largest_batch
+        self._on_damage = on_damage
+        self._entries = Entries(least=span.least, bound=span.bound, stop=span.stop)
+
+    @property
+    def batches(self) -> int:
+        """Batches and messages found so far."""
+        return int(self._entries.found_count)
+
+    def __iter__(self) -> Iterator[None]:
+        """Give way whenever the columns are full; rows may be left in them at the end."""
+        position = self._span.start
+        want = _FIRST_WINDOW_SIZE
+        while position < self._span.end:
+            code = self._walk(position, want)
+            yield from self._decode(position)
+            position += self._entries.walked
+            want = min(4 * want, _WINDOW_SIZE)
+            if code == _PAST_OFFSETS:
+                return
+            if code == _INCOMPLETE and self._entries.next_size <= self._span.end - position:
+                self._check_size(position)
+                want = max(want, self._entries.next_size)
+            elif code != _END:
+                position = self._behind_damage(position, code)
+
+    def _walk(self, position: int, want: int) -> int:
+        size = min(want, self._span.end - position)
+        self._window.reserve(size)
+        with self._window.view(0, size) as room:
+            got = self._source.read_into(position, room)
+        if got < size:
+            raise DataLossError(
+                "the file is shorter than when the read was planned",
+                file=self._source.path,
+                position=position + got,
+                expected=f"{self._span.end} bytes",
+                remedy="Something truncated or replaced it meanwhile: read it again, or read a snapshot of the directory",
+            )
+        return int(self._entries.walk(self._window, size))
+
+    def _check_size(self, position: int) -> None:
+        if self._entries.next_size > self._largest_batch:
+            raise LimitError(
+                "a batch is larger than is allowed",
+                file=self._source.path,
+                position=position,
+                found=f"{self._entries.next_size} bytes",
+                expected=f"at most {self._largest_batch}",
+                remedy="Raise maxDecompressedBatchBytes if the batch is known to be good",
+            )
+
+    def _decode(self, position: int) -> Iterator[None]:
+        """The rows of the window at `position`."""
+        decoder = self._decoder
+        decoder.start()
+        decoder.check(self._window, self._entries)
+        while True:
+            try:
+                code = decoder.decode(self._window, position, self._entries)
+            except (CodecError, LimitError) as error:
+                self._bad_entry(position, str(error), None, error)
+                continue
+            if code == _END:
+                return
+            if code == _FULL:
+                yield
+            elif code == _NO_MEMORY:
+                raise MemoryError(f"{self._source.path}, position {position}: {problem_of(code)[0]}")
+            else:
+                self._bad_entry(position, *problem_of(code), None)
+
+    def _bad_entry(
+        self, position: int, reason: str, expected: str | None, error: CodecError | LimitError | None
+    ) -> None:
+        start, size, _, _, first_offset, last_offset = self._entries.entry(self._decoder.index)
+        self._on_damage(
+            Damage(
+                self._source.path,
+                position + start,
+                size,
+                Kind.DAMAGED,
+                reason,
+                expected,
+                error,
+                first_offset,
+                last_offset,
+            )
+        )
+        self._decoder.skip()
+
+    def _behind_damage(self, position: int, code: int) -> int:
+        """Say what is at `position`, where no whole batch begins, and where reading goes on."""
+        source, span = self._source, self._span
+        if span.to_file_end and is_zero_to_end(source, position):
+            return span.end
+        above = self._entries.last_offset
+        found = next_sound_entry(source, position + 1, span.end, above, span.bound)
+        torn = code == _INCOMPLETE and found is None and span.to_file_end
+        if position == 0 and found is None and not torn:
+            raise not_a_segment(source)
+        reason, expected = problem_of(code)
+        end = span.end if found is None else found
+        kind = Kind.TORN if torn and span.torn_is_benign else Kind.DAMAGED
+        self._on_damage(Damage(source.path, position, end - position, kind, reason, expected, None, above + 1, None))
+        return end

@@ -1,0 +1,180 @@
+"""Where an offset or a time begins in a segment, and where the segment can be cut.
+
+Indexes only suggest a place. It is taken when a batch with a right checksum and
+fitting offsets begins there, because offsets rise along the file; otherwise the
+segment is walked from its start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkalog_source.segment.entries import EntryHeader, sound_entry_at, walk_headers
+from kafkalog_source.segment.index import OffsetIndex, TimeIndex
+from kafkalog_source.segment.source import LocalFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPlace:
+    """What seeking needs to know of a segment.
+
+    Attributes
+    ----------
+    path : str
+    least, bound : int
+        Its offsets lie in [least, bound): its base offset and the next segment's.
+    offset_index, time_index : str or None
+    """
+
+    path: str
+    least: int
+    bound: int
+    offset_index: str | None = None
+    time_index: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A batch begins at `position`.
+
+    Attributes
+    ----------
+    position : int
+    below : int
+        All offsets before the position are below this one.
+    least : int
+        No offset from the position on is below this one. A v0 or v1 wrapper tells only its last offset, so that
+        here it is the segment's base offset.
+    """
+
+    position: int
+    below: int
+    least: int
+
+
+class Seeker:
+    """Looks places up in one segment, which it holds open."""
+
+    def __init__(self, place: SegmentPlace) -> None:
+        self.place = place
+        self.source = LocalFile(place.path)
+        self._offsets = OffsetIndex(place.offset_index, place.least)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read of the segment and its offset index."""
+        return self.source.bytes_read + self._offsets.bytes_read
+
+    def close(self) -> None:
+        """Close the files."""
+        self.source.close()
+        self._offsets.close()
+
+    def __enter__(self) -> Seeker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start_of(self, offset: int) -> int:
+        """A position at which a batch begins, with every record at or above `offset` at or behind it."""
+        entry = self._offsets.at_or_below(offset) if offset > self.place.least else None
+        if entry is None or entry.position == 0:
+            return 0
+        header = self._sound(entry.position)
+        return header.position if header is not None and header.first_offset <= offset else 0
+
+    def headers_from(self, offset: int) -> Iterator[EntryHeader]:
+        """The headers from `start_of` on; those whose offsets all lie below `offset` are left out."""
+        position = self.start_of(offset)
+        for header in walk_headers(self.source, position, self.place.least, self.place.bound):
+            if header.last_offset >= offset:
+                yield header
+
+    def last_header(self) -> EntryHeader | None:
+        """The last header that can be reached; None for a file without one."""
+        last = None
+        entry = self._offsets.before(self.source.size)
+        start = entry.position if entry is not None and self._sound(entry.position) is not None else 0
+        for last in walk_headers(self.source, start, self.place.least, self.place.bound):
+            pass
+        return last
+
+    def cuts(self, start: int, end: int, size: int) -> Iterator[Cut]:
+        """Places in (start, end) that cut it into pieces of about `size` bytes, none smaller than a batch.
+
+        Found by index entries that prove right, one at most for each `size` bytes; where the index says nothing,
+        by walking headers.
+        """
+        if self._offsets.count == 0 or not self._index_is_dense(end):
+            yield from self._walked_cuts(start, end, size)
+            return
+        position = start
+        while end - position > size:
+            entry = self._offsets.before(position + size + 1)
+            cut = self._cut(entry.position, position, end) if entry is not None and entry.position > position else None
+            if cut is None:
+                cut = next(self._walked_cuts(position, end, size), None)
+            if cut is None:
+                return
+            yield cut
+            position = cut.position
+
+    def _index_is_dense(self, end: int) -> bool:
+        """Whether the index reaches into the last part of the file; a lying one costs a walk."""
+        entry = self._offsets.before(end)
+        return entry is not None and self._sound(entry.position) is not None
+
+    def _cut(self, position: int, start: int, end: int) -> Cut | None:
+        if not start < position < end:
+            return None
+        header = self._sound(position)
+        return None if header is None else self._cut_before(header)
+
+    def _cut_before(self, header: EntryHeader) -> Cut:
+        least = header.first_offset if header.magic == 2 else self.place.least
+        return Cut(header.position, header.first_offset, least)
+
+    def _walked_cuts(self, start: int, end: int, size: int) -> Iterator[Cut]:
+        piece_start = start
+        for header in walk_headers(self.source, start, self.place.least, self.place.bound):
+            if header.position >= end:
+                return
+            if header.position > piece_start and header.position + header.size - piece_start > size:
+                yield self._cut_before(header)
+                piece_start = header.position
+
+    def _sound(self, position: int) -> EntryHeader | None:
+        return sound_entry_at(self.source, position, self.place.least, self.place.bound)
+
+
+def scan_start_for_time(seeker: Seeker, timestamp_ms: int) -> int:
+    """An offset with no record of at least `timestamp_ms` before it in the segment.
+
+    The time index's entry is taken when the batch that it names has that very timestamp.
+    """
+    place = seeker.place
+    with TimeIndex(place.time_index, place.least) as times:
+        entry = times.below(timestamp_ms)
+    if entry is None or not place.least <= entry.offset < place.bound:
+        return place.least
+    header = next(seeker.headers_from(entry.offset), None)
+    if header is None or header.first_offset > entry.offset or header.max_timestamp_ms != entry.timestamp_ms:
+        return place.least
+    return entry.offset + 1
+
+
+def may_hold_time(header: EntryHeader, timestamp_ms: int) -> bool:
+    """Whether a record of the batch can be at or after `timestamp_ms`, as far as its header can be trusted.
+
+    A maximum of -1 or below the base timestamp is not believed (such batches were published).
+    """
+    if header.magic == 0:
+        return False
+    if header.max_timestamp_ms == -1 or header.max_timestamp_ms < header.base_timestamp_ms:
+        return True
+    return header.max_timestamp_ms >= timestamp_ms

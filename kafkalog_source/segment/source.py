@@ -1,0 +1,101 @@
+"""Bytes at a position: the one small interface through which all data is read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Protocol, Self
+
+from kafkalog_source.errors import LogDirError
+
+
+class Source(Protocol):
+    """A file of known size.
+
+    Attributes
+    ----------
+    path : str
+        The name shown in errors.
+    size : int
+        Bytes in the file when it was opened.
+    bytes_read : int
+        Bytes handed out so far.
+    """
+
+    path: str
+    size: int
+    bytes_read: int
+
+    def read_into(self, position: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `position` on; fewer bytes come only at the end of the file."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class LocalFile:
+    """A regular file, read with ``pread`` so that nothing of it is ever mapped.
+
+    Raises
+    ------
+    LogDirError
+        The file cannot be opened, or is no regular file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.bytes_read = 0
+        try:
+            # Without O_NONBLOCK a FIFO would hang here until somebody writes to it.
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            raise _cannot_read(path, error) from error
+        status = os.fstat(self._descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            self.close()
+            raise LogDirError("this is not a regular file", file=path, remedy="Name a segment file or a directory")
+        self.size = status.st_size
+        self.mtime_ns = status.st_mtime_ns
+        self.inode = status.st_ino
+
+    def read_into(self, position: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `position` on; see `Source`."""
+        got = 0
+        while got < len(buffer):
+            try:
+                count = os.preadv(self._descriptor, [buffer[got:]], position + got)
+            except OSError as error:
+                raise _cannot_read(self.path, error, position + got) from error
+            if count == 0:
+                break
+            got += count
+        self.bytes_read += got
+        return got
+
+    def read(self, position: int, size: int) -> bytes:
+        """At most `size` bytes from `position` on."""
+        buffer = bytearray(max(0, min(size, self.size - position)))
+        return bytes(buffer[: self.read_into(position, memoryview(buffer))])
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _cannot_read(path: str, error: OSError, position: int | None = None) -> LogDirError:
+    return LogDirError(
+        f"the file cannot be read: {error.strerror}",
+        file=path,
+        position=position,
+        remedy="Check that it exists, that its permissions allow reading, and that the disk is sound",
+    )

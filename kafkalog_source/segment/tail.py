@@ -1,0 +1,84 @@
+"""How a file ends, and where reading goes on behind a bad region."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkalog_source._core.memory import Scratch
+from kafkalog_source._core.walk import find_entry
+from kafkalog_source.errors import KafkaLogError, UnsupportedFormatError
+from kafkalog_source.segment.entries import sound_entry_at
+
+if TYPE_CHECKING:
+    from kafkalog_source.segment.source import LocalFile
+
+_WINDOW_SIZE = 1 << 20
+_HEADER_SIZE = 61
+_WIDEST_SEGMENT = 1 << 32
+"""A segment spans at most 2^31-1 offsets (``LogSegment``), old ones a little more; used to tell noise from headers."""
+
+
+def is_zero_to_end(source: LocalFile, position: int) -> bool:
+    """Whether nothing but zeros follow: the space that a preallocated segment did not use."""
+    buffer = bytearray(_WINDOW_SIZE)
+    size = 4096
+    while position < source.size:
+        view = memoryview(buffer)[:size]
+        got = source.read_into(position, view)
+        if got == 0:
+            return True
+        if any(view[:64]) or view[:got] != bytes(got):
+            return False
+        position += got
+        size = _WINDOW_SIZE
+    return True
+
+
+def next_sound_entry(source: LocalFile, start: int, end: int, above: int, bound: int) -> int | None:
+    """The first position in [start, end) where a batch begins, with a right checksum and offsets that fit."""
+    window = Scratch()
+    window.reserve(_WINDOW_SIZE)
+    bound = min(bound, above + _WIDEST_SEGMENT)
+    while start < end:
+        size = min(_WINDOW_SIZE, end - start)
+        with window.view(0, size) as room:
+            got = source.read_into(start, room)
+        at = find_entry(window, 0, got, end - start - got, above, bound)
+        while at >= 0:
+            if sound_entry_at(source, start + at, above + 1, bound) is not None:
+                return start + at
+            at = find_entry(window, at + 1, got, end - start - got, above, bound)
+        if got < _HEADER_SIZE or start + got >= end:
+            return None
+        # The windows overlap by a header, which may lie across their border.
+        start += got - _HEADER_SIZE + 1
+    return None
+
+
+def not_a_segment(source: LocalFile) -> KafkaLogError:
+    """The error for a file that holds no batch at all and does not begin like one."""
+    head = source.read(0, _HEADER_SIZE)
+    if _is_redpanda(head, source.size):
+        return UnsupportedFormatError(
+            "this is a segment of Redpanda, whose layout is not Kafka's",
+            file=source.path,
+            position=0,
+            remedy="Read it with Redpanda's own tools, or copy the topic to Kafka first",
+        )
+    return UnsupportedFormatError(
+        "this is not a Kafka segment: no batch begins at its start or anywhere after",
+        file=source.path,
+        position=0,
+        found=f"{source.size} bytes",
+        expected="batches of format v0, v1 or v2",
+        remedy="Check that the path names a segment of Kafka 0.8 or later",
+    )
+
+
+def _is_redpanda(head: bytes, file_size: int) -> bool:
+    """Redpanda's header is little-endian: header CRC, size, base offset, type, ... (``model/record.h``)."""
+    if len(head) < _HEADER_SIZE:
+        return False
+    size = int.from_bytes(head[4:8], "little")
+    base_offset = int.from_bytes(head[8:16], "little")
+    return _HEADER_SIZE <= size <= file_size and base_offset < 1 << 48 and 1 <= head[16] <= 32

@@ -1,0 +1,141 @@
+"""The data source ``kafkalog`` as Spark calls it: schema, plan on the driver, rows in the tasks.
+
+Spark imports this module while it looks for data sources, so it imports little;
+what reads files is imported where it is first needed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from kafkalog_source.errors import KafkaLogError, OptionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kafkalog_source.reading.options import ReadOptions
+
+__all__ = ["KafkaLogDataSource", "KafkaLogReader"]
+
+_log = logging.getLogger("kafkalog")
+
+
+class KafkaLogDataSource(DataSource):
+    """Kafka's log directories as rows, with no broker: ``spark.read.format("kafkalog").load(path)``.
+
+    The rows are those of Spark's own Kafka source. A schema given with
+    ``.schema(...)`` is the projection: what it does not name is never built.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """Give the word that ``format()`` takes."""
+        return "kafkalog"
+
+    def schema(self) -> StructType:
+        """Give the columns of a read that names none."""
+        from kafkalog_source.spark.schema import default_schema
+
+        with _OwnErrorsOnly():
+            return default_schema(self._parsed())
+
+    def reader(self, schema: StructType) -> KafkaLogReader:
+        """Check options and schema, and give what plans and reads."""
+        from kafkalog_source.spark.schema import projected_columns
+
+        with _OwnErrorsOnly():
+            options = self._parsed()
+            required = tuple(field.name for field in schema.fields if not field.nullable)
+            return KafkaLogReader(options, projected_columns(schema, options), required)
+
+    def streamReader(self, schema: StructType) -> NoReturn:
+        """Refuse to stream."""
+        raise OptionError(
+            "streaming is not supported yet", remedy="Use spark.read instead of spark.readStream"
+        )
+
+    def simpleStreamReader(self, schema: StructType) -> NoReturn:
+        """Refuse to stream."""
+        self.streamReader(schema)
+
+    def _parsed(self) -> ReadOptions:
+        from kafkalog_source.reading.options import parse_options
+
+        return parse_options(self.options)
+
+
+class KafkaLogReader(DataSourceReader):
+    """One batch read. Plain data, since Spark carries a copy to every task.
+
+    Parameters
+    ----------
+    options : ReadOptions
+        What was asked for.
+    columns : tuple of str
+        What to build, in the order of the rows.
+    required : tuple of str
+        Columns that the given schema declares ``NOT NULL``.
+    """
+
+    def __init__(
+        self, options: ReadOptions, columns: tuple[str, ...], required: tuple[str, ...] = ()
+    ) -> None:
+        self.options = options
+        self.columns = columns
+        self.required = required
+
+    def partitions(self) -> list[InputPartition]:
+        """Plan the read, once, on the driver: one partition of Spark's for each split."""
+        from kafkalog_source.reading.scan import plan_read
+
+        with _OwnErrorsOnly():
+            plan = plan_read(self.options, self.columns)
+        for warning in plan.warnings:
+            _log.warning("kafkalog: %s", warning)
+        return [InputPartition(split) for split in plan.splits]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Decode one split. Spark makes a partition of None when there is none, and it has no rows."""
+        if partition.value is None:
+            return
+        from kafkalog_source.reading.scan import read_split
+
+        with _OwnErrorsOnly():
+            for arrow_batch in read_split(partition.value, self.options, self.columns):
+                yield _with_required(arrow_batch, self.required) if self.required else arrow_batch
+
+
+def _with_required(arrow_batch: pa.RecordBatch, required: tuple[str, ...]) -> pa.RecordBatch:
+    """Mark columns as without nulls, which Spark demands of a schema that says so, after making sure."""
+    schema = arrow_batch.schema
+    for name in required:
+        index = schema.get_field_index(name)
+        if arrow_batch.column(index).null_count:
+            raise OptionError(
+                f"the schema says {name} is NOT NULL, and a record has null there",
+                remedy="Leave NOT NULL out of the schema",
+            )
+        schema = schema.set(index, schema.field(index).with_nullable(False))
+    return type(arrow_batch).from_arrays(arrow_batch.columns, schema=schema)
+
+
+class _OwnErrorsOnly:
+    """Cut the frames below off our own errors: Spark prints the traceback around the message.
+
+    A class, because a generator behind `contextmanager` gets the old traceback back.
+    """
+
+    def __enter__(self) -> None:
+        """Nothing to set up."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, frames: TracebackType | None
+    ) -> None:
+        if isinstance(error, KafkaLogError):
+            raise error.with_traceback(None) from None

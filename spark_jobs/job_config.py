@@ -1,0 +1,152 @@
+"""Config files of the jobs: TOML, checked strictly, into frozen dataclasses.
+
+A key that no dataclass has, or a value of another type, is an error that names
+the file, the key and what would do. Nothing is ever ignored, since a job that
+runs every night with a misspelled key is worse than one that does not start.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+__all__ = ["ConfigError", "build", "load", "option_strings", "refuse_output_over_input"]
+
+T = TypeVar("T")
+
+# How a type is called in an error message.
+_TYPE_NAMES = {str: "a string", int: "a whole number", bool: "true or false"}
+
+
+class ConfigError(ValueError):
+    """A config file or a flag that says something no job understands."""
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read or is no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+
+
+def build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
+    """Make a dataclass of a table, whose keys are exactly the dataclass's fields.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass; a field that is itself a dataclass takes a table.
+    table : mapping
+        What the file says.
+    where : str
+        The file, or the table in it, for the error message.
+
+    Returns
+    -------
+    T
+        An instance of `kind`.
+    """
+    hints = get_type_hints(kind)
+    for key in table:
+        if key not in hints:
+            raise ConfigError(f"{where}: unknown key {key!r}{_suggestion(key, list(hints))}")
+    values = {key: _value(hints[key], value, f"{where}: {key}") for key, value in table.items()}
+    for field in fields(kind):  # type: ignore[arg-type]
+        required = field.default is MISSING and field.default_factory is MISSING
+        if required and field.name not in values:
+            raise ConfigError(f"{where}: {field.name} is missing")
+    return kind(**values)
+
+
+def _suggestion(key: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; the keys are {', '.join(known)}"
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:
+    """Check one value against a field's type; `where` ends in the key."""
+    if is_dataclass(hint) and isinstance(hint, type):
+        return build(hint, _expect(dict, value, where, "a table"), where)
+    if get_origin(hint) is Literal:
+        return _choice(get_args(hint), value, where)
+    if get_origin(hint) is tuple:
+        items = _expect(list, [value] if isinstance(value, str) else value, where, "a list of strings")
+        return tuple(_expect(str, item, where, "a list of strings") for item in items)
+    if get_origin(hint) is dict:
+        return option_strings(_expect(dict, value, where, "a table"), where)
+    return _expect(hint, value, where, _TYPE_NAMES[hint])
+
+
+def _expect(kind: type[T], value: object, where: str, wanted: str) -> T:
+    # TOML's true is Python's True, which Python also takes for a whole number.
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ConfigError(f"{where} must be {wanted}, not {json.dumps(value, default=str)}")
+    return value
+
+
+def _choice(choices: tuple[str, ...], value: object, where: str) -> str:
+    for choice in choices:
+        if value == choice:
+            return choice
+    raise ConfigError(f"{where} must be one of {', '.join(choices)}, not {json.dumps(value, default=str)}")
+
+
+def option_strings(table: Mapping[str, Any], where: str) -> dict[str, str]:
+    """Give the reader's options as Spark takes them, which is as strings.
+
+    A table becomes JSON (``startingOffsets = { orders = { 0 = 23 } }``), a list
+    of strings is joined by commas (``subscribe = ["a", "b"]``).
+    """
+    return {name: _option_string(value, f"{where}: {name}") for name, value in table.items()}
+
+
+def _option_string(value: object, where: str) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case dict():
+            return json.dumps(value)
+        case list() if all(isinstance(item, str) for item in value):
+            return ",".join(value)
+    raise ConfigError(f"{where} must be a string, a number, true or false, a list of strings or a table")
+
+
+def refuse_output_over_input(inputs: Sequence[str], output: str) -> None:
+    """Refuse an output that is, holds or lies in an input: a log directory is never written to.
+
+    Only local paths are compared; a glob is compared by what stands before its first wildcard.
+    """
+    target = _local(output)
+    for path in (part.strip() for text in inputs for part in text.split(",")):
+        source = _local(path)
+        if source is None or target is None:
+            continue
+        if target == source or target in source.parents or source in target.parents:
+            raise ConfigError(f"output {output} and input {path} overlap; choose an output elsewhere")
+
+
+def _local(path: str) -> Path | None:
+    if "://" in path:
+        return None
+    plain = re.split(r"[*?\[{]", path.removeprefix("file:"), maxsplit=1)
+    # A wildcard may start inside a name, which is then no directory of its own.
+    return (Path(plain[0]) if len(plain) == 1 else Path(f"{plain[0]}_").parent).resolve()

@@ -1,0 +1,38 @@
+"""Why a job failed, in one line.
+
+Spark wraps what a Python worker raises in pages of Java and Python stack
+traces. The line that matters ends the first Python traceback; this finds it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kafkalog_source.errors import printable
+
+__all__ = ["one_line"]
+
+# The line that ends a Python traceback: the first one that is not indented.
+_RAISED = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
+
+
+def one_line(error: BaseException) -> str:
+    """Give the reason of a failure as a single printable line.
+
+    Parameters
+    ----------
+    error : BaseException
+        What reached the job: an error of kafkalog, one of Spark that may carry
+        a Python worker's, or any other.
+
+    Returns
+    -------
+    str
+        The error's kind and message.
+    """
+    text = str(error)
+    raised = _RAISED.search(text)
+    if raised is not None:
+        return printable(raised[1].removeprefix("kafkalog_source.errors."))
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
+    return printable(f"{type(error).__name__}: {first}")

@@ -1,0 +1,1 @@
+"""Tests of kafkalog. Each folder answers one question; see the docstring of each."""

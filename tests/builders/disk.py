@@ -1,0 +1,57 @@
+"""Segments and their indexes as files."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+
+class Entry(Protocol):
+    """A batch, message or wrapper."""
+
+    def encode(self) -> bytes: ...
+
+    @property
+    def last_offset(self) -> int: ...
+
+
+def encode(entries: Iterable[Entry]) -> bytes:
+    """The bytes of a segment."""
+    return b"".join(entry.encode() for entry in entries)
+
+
+def offset_index(points: Sequence[tuple[int, int]], *, base_offset: int = 0) -> bytes:
+    """An ``.index`` of (offset, position)."""
+    return b"".join(struct.pack(">ii", offset - base_offset, position) for offset, position in points)
+
+
+def time_index(points: Sequence[tuple[int, int]], *, base_offset: int = 0) -> bytes:
+    """A ``.timeindex`` of (timestamp, offset)."""
+    return b"".join(struct.pack(">qi", timestamp, offset - base_offset) for timestamp, offset in points)
+
+
+def partition_dir(root: Path, topic: str = "topic", partition: int = 0) -> Path:
+    """The directory of a partition, made if it is not there."""
+    directory = root / f"{topic}-{partition}"
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+def write_segment(
+    directory: Path,
+    content: bytes | Iterable[Entry],
+    *,
+    base_offset: int = 0,
+    index: bytes | None = None,
+    timeindex: bytes | None = None,
+) -> Path:
+    """Write a segment and, where given, its indexes; returns the path of the ``.log``."""
+    data = content if isinstance(content, bytes) else encode(content)
+    log = directory / f"{base_offset:020d}.log"
+    log.write_bytes(data)
+    for suffix, side in ((".index", index), (".timeindex", timeindex)):
+        if side is not None:
+            log.with_suffix(suffix).write_bytes(side)
+    return log

@@ -1,0 +1,41 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.data.archive import unpack
+
+DATA = Path(__file__).parent / "data"
+
+
+def unpack_once(name: str, shared: Path) -> Path:
+    """Unpack the case `name` below `shared` unless that has been done; several processes may ask at once."""
+    target = shared / name
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            scratch = shared / f"{name}.unpacking"
+            scratch.mkdir(exist_ok=True)
+            unpack(DATA / f"{name}.tar.gz", scratch)
+            (scratch / name).rename(target)
+    return target
+
+
+@pytest.fixture(scope="session")
+def fixture_case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Give the directory of a packed case, with its ``log`` and ``oracle`` folders.
+
+    A case is unpacked once in a session, also under pytest-xdist, whose workers
+    share the parent of their temporary directories. Tests must not write there.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if shared.name.startswith("popen-"):
+        shared = shared.parent
+    cases = shared / "cases"
+    cases.mkdir(exist_ok=True)
+    return lambda name: unpack_once(name, cases)

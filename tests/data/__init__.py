@@ -1,0 +1,1 @@
+"""Log directories of real Kafka brokers, packed, with Kafka's own reading of each (see MANIFEST.md)."""

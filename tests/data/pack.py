@@ -1,0 +1,101 @@
+"""Make the archives of this folder from a directory of cases: ``python -m tests.data.pack SOURCE``.
+
+SOURCE holds a log directory for each case (``SOURCE/<case>/`` or
+``SOURCE/<case>.tar.gz``) and Kafka's reading of it (``SOURCE/oracle/<case>/``).
+Each becomes ``<case>.tar.gz`` with ``<case>/log/`` and ``<case>/oracle/``. The
+oracle's files are packed without their own gzip layer, which makes the whole
+smaller. MANIFEST.md is written anew.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from tests.data.archive import pack
+from tests.data.cases import CASES, Case
+
+HERE = Path(__file__).parent
+
+
+def files_below(root: Path, prefix: str) -> dict[str, bytes]:
+    """Every file below `root`, and every empty directory, by its name in the archive."""
+    found: dict[str, bytes] = {}
+    for path in root.rglob("*"):
+        name = f"{prefix}/{path.relative_to(root).as_posix()}"
+        if path.is_dir():
+            if not any(path.iterdir()):
+                found[name + "/"] = b""
+        elif path.suffix == ".gz":
+            found[name.removesuffix(".gz")] = gzip.decompress(path.read_bytes())
+        else:
+            found[name] = path.read_bytes()
+    return found
+
+
+def pack_case(source: Path, name: str) -> Path:
+    """Pack the case `name` of `source`; returns the archive."""
+    files = files_below(source / "oracle" / name, f"{name}/oracle")
+    packed = source / f"{name}.tar.gz"
+    if packed.exists():
+        with tempfile.TemporaryDirectory() as scratch, tarfile.open(packed) as tar:
+            tar.extractall(scratch, filter="data")
+            files |= files_below(Path(scratch) / name, f"{name}/log")
+    else:
+        files |= files_below(source / name, f"{name}/log")
+    archive = HERE / f"{name}.tar.gz"
+    pack(files, archive)
+    return archive
+
+
+def manifest(archives: dict[str, Path]) -> str:
+    """The text of MANIFEST.md."""
+    lines = [MANIFEST_HEAD]
+    for name, archive in archives.items():
+        case: Case = CASES[name]
+        content = archive.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        lines.append(
+            f"## {archive.name}\n\n- Written by: {case.written_by}\n- Kept for: {case.kept_for}\n"
+            f"- {len(content)} bytes, sha256 `{digest}`\n"
+        )
+    return "\n".join(lines)
+
+
+MANIFEST_HEAD = """\
+# Log directories written by real Kafka
+
+One archive for each case: `<case>/log/` is a broker's log directory as it lay on disk (`names-4.4` holds
+two of them), `<case>/oracle/` is what Kafka's own classes read from it. Made by `python -m tests.data.pack`;
+equal input gives equal bytes. Tests unpack an archive once in a session (the `fixture_case` fixture).
+
+The zero tails of preallocated files are left out of the archives. The pax header `KAFKALOG.size` of such
+a member is the size of the whole file; `tests.data.archive.unpack` puts the tail back as a hole, plain `tar`
+does not.
+
+The oracle: `<dir>/<segment>.log.batches.jsonl` and `.log.records.jsonl` hold what kafka-clients 4.4.0 reads,
+one line for each batch (for v0 and v1: each top-level entry) and each record; `.index.jsonl`,
+`.timeindex.jsonl` and `.txnindex.jsonl` hold the entries of those files; `consumer/` holds what a live 4.4.0
+consumer returned; `*.dump.txt` is the text of DumpLogSegments 4.3.1. The next `recordsRead` lines of the
+records file belong to a batch. `error` and `recordsError` say what Kafka's reader threw. A missing file means
+an empty result. `tests/vectors/oracle.py` loads them.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1:
+        print("usage: python -m tests.data.pack SOURCE", file=sys.stderr)
+        return 2
+    archives = {name: pack_case(Path(arguments[0]), name) for name in CASES}
+    (HERE / "MANIFEST.md").write_text(manifest(archives), encoding="utf-8")
+    total = sum(archive.stat().st_size for archive in archives.values())
+    print(f"{len(archives)} archives, {total} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The jobs of spark_jobs/, on the sample log directory that ships with the project."""

@@ -1,0 +1,54 @@
+"""What the jobs print: tables, sizes, and one line for an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalog_source.errors import CorruptBatchError
+from spark_jobs.job_errors import one_line
+from spark_jobs.job_summary import size_text, table_text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1_572_864, "1.5 MiB"), (5 * 2**50, "5120.0 TiB")],
+)
+def test_sizes_are_told_in_the_largest_unit_that_fits(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+def test_a_table_lines_up_its_columns() -> None:
+    text = table_text(("topic", "records"), [("orders", 12345), ("a", 7)])
+    assert text.splitlines() == ["topic   records", "orders   12,345", "a             7"]
+
+
+def test_a_table_without_rows_is_its_heads() -> None:
+    assert table_text(("a", "b"), []) == "a  b"
+
+
+def test_an_error_of_kafkalog_keeps_its_message() -> None:
+    error = CorruptBatchError("the CRC is wrong", file="/x/0.log", position=7)
+    assert one_line(error) == f"CorruptBatchError: {error}"
+
+
+@pytest.mark.parametrize(
+    ("raised", "line"),
+    [
+        (
+            "kafkalog_source.errors.CodecError: 0.log, position 7: bad block",
+            "CodecError: 0.log, position 7: bad block",
+        ),
+        ("TypeError: no length", "TypeError: no length"),
+    ],
+)
+def test_what_a_worker_raised_is_found_in_the_pages_that_spark_makes_of_it(raised: str, line: str) -> None:
+    traceback = f'Traceback (most recent call last):\n  File "x.py", line 1\n    call()\n{raised}\n'
+    pages = (
+        f"An exception was thrown from the Python worker:\n{traceback}\n\tat org.apache.spark\n{traceback}"
+    )
+    assert one_line(RuntimeError(pages)) == line
+
+
+def test_any_other_error_is_its_first_line_and_printable() -> None:
+    assert one_line(RuntimeError("\nfirst \x1b[31m\nsecond")) == "RuntimeError: first \\x1b[31m"
+    assert one_line(RuntimeError()) == "RuntimeError: no message"

@@ -1,0 +1,188 @@
+"""The main job, from its config file to the Parquet."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+
+from kafkalog_source import scan
+from spark_jobs.job_config import build, load
+from spark_jobs.log_to_parquet import Config, Output, main
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "spark_jobs" / "sample" / "kafka-logs"
+CONFIG = ROOT / "conf" / "log_to_parquet.toml"
+RECORDS = {
+    "c-zstd": 64,
+    "tx-a": 512,
+    "up-all-codecs": 210,
+    "v0-mixcodec": 250,
+    "v1-lat-gzip": 220,
+    "v2-mixed": 360,
+}
+
+on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+def parquet_rows(output: Path) -> list[dict[str, object]]:
+    table = ds.dataset(output, partitioning="hive").to_table()
+    return sorted(table.to_pylist(), key=lambda row: (row["topic"], row["partition"], row["offset"]))
+
+
+def test_the_shipped_config_shows_the_defaults() -> None:
+    config = build(Config, load(CONFIG), "file")
+    assert config.output == Output(path="build/demo")
+    assert config.show == Config().show
+    assert config.input.options == {}
+    text = CONFIG.read_text(encoding="utf-8")
+    assert [key for key in Output.__dataclass_fields__ if f"\n{key} = " not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no input"),
+        ([str(SAMPLE)], "no output"),
+        ([str(SAMPLE), "--output", str(SAMPLE / "out")], "overlap"),
+        ([str(SAMPLE), "--output", "out", "--option", "subscribe"], "must be NAME=VALUE"),
+        ([str(SAMPLE), "--output", "out", "--option", "subscrib=a"], "Did you mean subscribe?"),
+        ([str(SAMPLE), "--output", "out", "--show", "-1"], "must not be negative"),
+        (["--config", "none.toml"], "No such file"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("log_to_parquet: ")
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_an_unknown_key_of_the_config_is_one_line_that_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "job.toml"
+    config.write_text('[output]\npath = "o"\ncompresion = "zstd"\n', encoding="utf-8")
+    assert main(["--config", str(config)]) == 2
+    assert capsys.readouterr().err.endswith("output: unknown key 'compresion'; did you mean 'compression'?\n")
+
+
+def test_an_input_that_is_not_there_is_one_line_and_exit_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path / "nothing"), "--output", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_dry_run_prints_the_plan_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    assert main([str(SAMPLE), "--output", str(output), "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert [line.split()[0] for line in printed.splitlines()[1:8]] == [*RECORDS, "total"]
+    assert "Splits: 1" in printed
+    assert not output.exists()
+
+
+def test_a_dry_run_as_json_counts_what_is_on_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [str(SAMPLE), "--output", str(tmp_path / "out"), "--dry-run", "--json"]
+    assert main([*arguments, "--option", "subscribe=tx-a"]) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    segments = list(SAMPLE.glob("tx-a-*/*.log"))
+    size = sum(path.stat().st_size for path in segments)
+    topic = {"topic": "tx-a", "partitions": 2, "segments": len(segments), "bytes": size}
+    assert plan["topics"] == [topic]
+    assert (plan["partitions"], plan["segments"], plan["bytes"]) == (2, len(segments), size)
+
+
+class TestOnSpark:
+    pytestmark = on_spark
+
+    @pytest.fixture(scope="class")
+    def output(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        return tmp_path_factory.mktemp("job") / "out"
+
+    def run(self, output: Path, *more: str) -> int:
+        return main([str(SAMPLE), "--output", str(output), *more])
+
+    def test_the_parquet_holds_every_record_once(
+        self, output: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self.run(output, "--show", "3") == 0
+        expected = scan(str(SAMPLE)).to_table().to_pylist()
+        expected.sort(key=lambda row: (row["topic"], row["partition"], row["offset"]))
+        written = parquet_rows(output)
+        names = ("topic", "partition", "offset", "timestampType", "key", "value")
+        assert [[row[name] for name in names] for row in written] == [
+            [row[name] for name in names] for row in expected
+        ]
+        printed = capsys.readouterr().out
+        assert "Damage: none" in printed
+        assert f"Parquet: {output}" in printed
+
+    def test_a_second_run_changes_nothing(self, output: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.run(output)
+        before = parquet_rows(output)
+        capsys.readouterr()
+        assert self.run(output, "--json") == 0
+        summary = json.loads(capsys.readouterr().out)
+        assert {topic["topic"]: topic["records"] for topic in summary["topics"]} == RECORDS
+        assert summary["records"] == sum(RECORDS.values())
+        assert summary["damage"] == 0
+        assert parquet_rows(output) == before
+
+    def test_other_topics_stay_where_one_is_replaced(self, output: Path) -> None:
+        self.run(output)
+        assert self.run(output, "--option", "assign=" + json.dumps({"tx-a": [1]}), "--show", "0") == 0
+        counts = Counter(row["topic"] for row in parquet_rows(output))
+        assert counts["v2-mixed"] == RECORDS["v2-mixed"]
+
+    def test_replace_all_leaves_this_read_alone(self, output: Path) -> None:
+        arguments = ("--option", "subscribe=c-zstd", "--when-exists", "replace-all", "--show", "0")
+        assert self.run(output, *arguments) == 0
+        assert Counter(row["topic"] for row in parquet_rows(output)) == {"c-zstd": 64}
+
+    def test_fail_stops_before_anything_is_written(
+        self, output: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.run(output)
+        before = parquet_rows(output)
+        capsys.readouterr()
+        assert self.run(output, "--when-exists", "fail", "--show", "0") == 1
+        assert capsys.readouterr().err.count("\n") == 1
+        assert parquet_rows(output) == before
+
+    def test_a_damaged_batch_is_one_line_that_names_the_file(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        source = (SAMPLE / "c-zstd-0" / "00000000000000000000.log").read_bytes()
+        damaged = tmp_path / "logs" / "t-0" / "00000000000000000000.log"
+        damaged.parent.mkdir(parents=True)
+        damaged.write_bytes(source[:100] + bytes([source[100] ^ 1]) + source[101:])
+        assert main([str(tmp_path / "logs"), "--output", str(tmp_path / "out")]) == 1
+        printed = capsys.readouterr()
+        assert str(damaged) in printed.err
+        assert "CorruptBatchError" in printed.err
+
+    def test_it_runs_as_a_module_and_by_spark_submit(self, tmp_path: Path) -> None:
+        environment = os.environ | {"SPARK_CONF_DIR": str(ROOT / "conf"), "PYSPARK_PYTHON": sys.executable}
+        submit = Path(sys.executable).parent / "spark-submit"
+        script = ROOT / "spark_jobs" / "log_to_parquet.py"
+        for start in ([sys.executable, "-m", "spark_jobs.log_to_parquet"], [submit, script]):
+            command = [*start, SAMPLE, "--output", tmp_path / "out", "--json"]
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+            assert json.loads(done.stdout)["records"] == sum(RECORDS.values())

@@ -1,0 +1,1 @@
+"""What is shipped: the wheel, an installed wheel at work, and the files of the project themselves."""

@@ -1,0 +1,93 @@
+"""Use an installed kafkalog, and nothing of the checkout but its sample log directory.
+
+    python -P tests/packaging/smoke.py            without Spark
+    python -P tests/packaging/smoke.py --spark    with it, through format("kafkalog") as it is found by name
+
+Run by `make test-wheel`, by `make test-oldest` and for every wheel of a release.
+Depends on no test library, since it runs where only the wheel is installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+SAMPLE = Path(__file__).resolve().parents[2] / "spark_jobs" / "sample" / "kafka-logs"
+# From the README beside the sample: what Kafka's own consumer returns.
+RECORDS = {
+    ("c-zstd", 0): 64,
+    ("tx-a", 0): 240,
+    ("tx-a", 1): 272,
+    ("up-all-codecs", 0): 210,
+    ("v0-mixcodec", 0): 250,
+    ("v1-lat-gzip", 0): 220,
+    ("v2-mixed", 0): 360,
+}
+
+
+def check(what: str, found: object, expected: object) -> None:
+    if found != expected:
+        sys.exit(f"smoke test failed: {what}: found {found}, expected {expected}")
+    print(f"ok: {what}")
+
+
+def installed_modules_import() -> None:
+    """Import every module but Spark's, which shows that each compiled one is there and loads."""
+    package = importlib.import_module("kafkalog_source")
+    place = Path(package.__file__ or "").resolve()
+    check(
+        "kafkalog comes from an installation",
+        place.is_relative_to(SAMPLE.parents[2] / "kafkalog_source"),
+        False,
+    )
+    for module in pkgutil.walk_packages(package.__path__, "kafkalog_source."):
+        if not module.name.startswith("kafkalog_source.spark"):
+            importlib.import_module(module.name)
+    check("pyspark is not imported before it is needed", "pyspark" in sys.modules, False)
+
+
+def scan_gives_the_records() -> None:
+    from kafkalog_source import scan
+
+    table = scan(str(SAMPLE), columns=["topic", "partition"]).to_table()
+    pairs = zip(table["topic"].to_pylist(), table["partition"].to_pylist(), strict=True)
+    check("records by scan()", dict(Counter(pairs)), RECORDS)
+
+
+def command_runs() -> None:
+    command = Path(sys.executable).parent / "kafkalog"
+    done = subprocess.run([command, "ls", "--json", SAMPLE], check=True, capture_output=True, text=True)
+    check("the command kafkalog prints JSON", bool(json.loads(done.stdout.splitlines()[0])), True)
+
+
+def spark_gives_the_records() -> None:
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    try:
+        frame = spark.read.format("kafkalog").load(str(SAMPLE))
+        counts = {(row[0], row[1]): row[2] for row in frame.groupBy("topic", "partition").count().collect()}
+        check(f"records by Spark {pyspark.__version__}", counts, RECORDS)
+        columns = spark.read.format("kafkalog").schema("offset long, valueSize int").load(str(SAMPLE))
+        check("a schema is the projection", columns.count(), sum(RECORDS.values()))
+    finally:
+        spark.stop()
+
+
+def main() -> None:
+    installed_modules_import()
+    scan_gives_the_records()
+    command_runs()
+    if "--spark" in sys.argv[1:]:
+        spark_gives_the_records()
+    print("smoke test passed")
+
+
+if __name__ == "__main__":
+    main()

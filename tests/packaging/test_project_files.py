@@ -1,0 +1,111 @@
+"""The files of the project: what the README promises exists, and nothing names the machine it came from."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "spark_jobs" / "sample"
+TOP_LEVEL = {
+    "CHANGELOG.md",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "conf",
+    "kafkalog_source",
+    "pyproject.toml",
+    "spark_jobs",
+    "tests",
+}
+
+
+def project_files() -> list[Path]:
+    """List what git would commit, so that an environment or a build beside it is not looked at."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [path for name in done.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def readme() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_top_level_holds_only_what_belongs_there() -> None:
+    names = {path.relative_to(ROOT).parts[0] for path in project_files()}
+    assert {name for name in names if not name.startswith(".")} <= TOP_LEVEL
+
+
+def test_no_file_names_the_machine_it_was_made_on() -> None:
+    # A checkout directly below the root would match too much to mean anything.
+    places = [f"{path}/".encode() for path in (ROOT, Path.home()) if len(path.parts) > 2]
+    found = [path for path in project_files() if any(place in path.read_bytes() for place in places)]
+    assert found == []
+
+
+def test_no_python_file_is_longer_than_400_lines() -> None:
+    lengths = {p: p.read_text(encoding="utf-8").count("\n") for p in project_files() if p.suffix == ".py"}
+    assert {str(path): length for path, length in lengths.items() if length > 400} == {}
+
+
+def test_make_targets_that_the_readme_names_exist() -> None:
+    named = set(
+        re.findall(
+            r"\bmake ([a-z][a-z-]+)", " ".join(re.findall(r"`[^`]+`|^    .*|^make .*", readme(), re.M))
+        )
+    )
+    assert named - make_targets() == set()
+    assert {"demo", "test"} <= named
+
+
+def test_paths_that_the_readme_names_exist() -> None:
+    named = re.findall(r"\b((?:spark_jobs|conf|tests|kafkalog_source)/[\w./-]*\w)", readme())
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_listed_make_targets_exist() -> None:
+    listed = re.findall(r"^## make ([a-z-]+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(listed) <= make_targets()
+
+
+def test_pyproject_names_every_package() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    tracked = [path.relative_to(ROOT) for path in project_files() if path.name == "__init__.py"]
+    found = {
+        ".".join(path.parent.parts) for path in tracked if path.parts[0] in ("kafkalog_source", "spark_jobs")
+    }
+    # A package may be installed under another name than that of its folder.
+    mapped = {folder.replace("/", ".") for folder in settings.get("package-dir", {}).values()}
+    assert found - mapped <= set(settings["packages"])
+
+
+def test_pyproject_names_every_compiled_module() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    named = {source for module in settings["ext-modules"] for source in module["sources"]}
+    assert {str(path.relative_to(ROOT)) for path in project_files() if path.suffix == ".pyx"} == named
+
+
+def test_compiled_modules_have_stubs() -> None:
+    assert [
+        path.name
+        for path in project_files()
+        if path.suffix == ".pyx" and not path.with_suffix(".pyi").exists()
+    ] == []
+
+
+def test_sample_is_what_its_list_says() -> None:
+    listed = dict(reversed(line.split("  ")) for line in (SAMPLE / "SHA256SUMS").read_text().splitlines())
+    files = [path for path in (SAMPLE / "kafka-logs").rglob("*") if path.is_file()]
+    found = {str(path.relative_to(SAMPLE)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    assert found == listed

@@ -1,0 +1,1 @@
+"""Whatever can be built is read as the reference reads it, however the reading is cut."""

@@ -1,0 +1,174 @@
+"""Compressed payloads: the framing read here, in Python; only whole blocks go to the codec libraries."""
+
+from __future__ import annotations
+
+import zlib
+
+import cramjam
+import lz4.block
+import zstandard
+
+from tests.reference.checksums import xxh32
+from tests.reference.cursor import Bad, Cursor
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+MOST_OUTPUT = 256 << 20
+"""The cap on what a payload may expand to."""
+XERIAL_MAGIC = b"\x82SNAPPY\x00"
+LZ4_MAGIC = b"\x04\x22\x4d\x18"
+ZSTD_WINDOW = 1 << 27
+
+
+def codec_name(attributes: int, magic: int) -> str:
+    """The codec in the low three bits of the attributes; zstd is legal in v2 alone."""
+    number = attributes & 7
+    if number >= len(CODECS):
+        raise Bad(f"codec {number} does not exist")
+    if CODECS[number] == "zstd" and magic < 2:
+        raise Bad(f"zstd is not legal in magic {magic}")
+    return CODECS[number]
+
+
+def decompress(codec: str, payload: bytes, magic: int) -> bytes:
+    """The plain bytes of `payload`, at most MOST_OUTPUT of them."""
+    if codec == "none":
+        return payload
+    if codec == "gzip":
+        return gunzip(payload)
+    if codec == "snappy":
+        return unsnappy(payload)
+    if codec == "lz4":
+        return unlz4(payload, verify_header=magic > 0)
+    return unzstd(payload)
+
+
+def gunzip(payload: bytes) -> bytes:
+    """One gzip member or several, and nothing after them."""
+    out, rest = bytearray(), payload
+    while True:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            out += member.decompress(rest, MOST_OUTPUT + 1 - len(out))
+        except zlib.error as error:
+            raise Bad(f"gzip: {error}") from error
+        _bounded(len(out))
+        if not member.eof:
+            raise Bad("gzip member is cut short")
+        rest = member.unused_data
+        if not rest:
+            return bytes(out)
+
+
+def unsnappy(payload: bytes) -> bytes:
+    """The xerial block stream, whose header may come again; without one the whole payload is a raw block."""
+    if not payload.startswith(XERIAL_MAGIC):
+        return _snappy_block(payload, room=MOST_OUTPUT)
+    out, cursor = bytearray(), Cursor(payload)
+    _xerial_header(cursor)
+    while cursor.left >= 4:
+        if payload.startswith(XERIAL_MAGIC, cursor.at):
+            _xerial_header(cursor)
+            continue
+        out += _snappy_block(
+            cursor.take(cursor.int32("chunk length"), "snappy chunk"), MOST_OUTPUT - len(out)
+        )
+    return bytes(out)
+
+
+def _xerial_header(cursor: Cursor) -> None:
+    cursor.take(len(XERIAL_MAGIC), "xerial magic")
+    version, compatible = cursor.int32("version"), cursor.int32("compatible version")
+    if version < 1 or compatible > version:
+        raise Bad(f"xerial version {version}, compatible {compatible}")
+
+
+def _snappy_block(block: bytes, room: int) -> bytes:
+    length, shift = 0, 0
+    for byte in block[:5]:
+        length |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    if length > room:
+        raise Bad(f"snappy block claims {length} bytes, {room} are allowed")
+    try:
+        return bytes(cramjam.snappy.decompress_raw(block))
+    except cramjam.DecompressionError as error:
+        raise Bad(f"snappy: {error}") from error
+
+
+def unlz4(payload: bytes, *, verify_header: bool) -> bytes:
+    """The first LZ4 frame; what follows its end mark is ignored, as Kafka ignores it."""
+    cursor = Cursor(payload)
+    if cursor.take(4, "lz4 magic") != LZ4_MAGIC:
+        raise Bad("no lz4 frame")
+    descriptor = cursor.take(2, "lz4 descriptor")
+    flags, block_descriptor = descriptor
+    if flags & 0b11100011 != 0b01100000:
+        raise Bad(f"lz4 flags {flags:#x}: version 1 and independent blocks are wanted")
+    if block_descriptor & 0b10001111 or not 4 <= block_descriptor >> 4 <= 7:
+        raise Bad(f"lz4 block descriptor {block_descriptor:#x}")
+    if flags & 0x08:
+        descriptor += cursor.take(8, "lz4 content size")
+    checksum = cursor.take(1, "lz4 header checksum")[0]
+    if verify_header and checksum != xxh32(descriptor) >> 8 & 0xFF:
+        raise Bad("lz4 header checksum is wrong")
+    return _lz4_blocks(cursor, largest=1 << (2 * (block_descriptor >> 4) + 8), checked=bool(flags & 0x10))
+
+
+def _lz4_blocks(cursor: Cursor, largest: int, checked: bool) -> bytes:
+    out = bytearray()
+    while True:
+        word = int.from_bytes(cursor.take(4, "lz4 block size"), "little")
+        if word == 0:
+            return bytes(out)
+        size, plain = word & 0x7FFFFFFF, bool(word >> 31)
+        if size > largest:
+            raise Bad(f"lz4 block of {size} bytes, at most {largest} are allowed")
+        block = cursor.take(size, "lz4 block")
+        if checked and int.from_bytes(cursor.take(4, "lz4 block checksum"), "little") != xxh32(block):
+            raise Bad("lz4 block checksum is wrong")
+        out += block if plain else _lz4_block(block, largest)
+        _bounded(len(out))
+
+
+def _lz4_block(block: bytes, largest: int) -> bytes:
+    try:
+        return bytes(lz4.block.decompress(block, uncompressed_size=largest))
+    except lz4.block.LZ4BlockError as error:
+        raise Bad(f"lz4: {error}") from error
+
+
+def unzstd(payload: bytes) -> bytes:
+    """One zstd frame or several, skippable ones among them."""
+    out, rest = bytearray(), payload
+    while True:
+        if rest[1:4] == b"\x2a\x4d\x18" and rest[0] & 0xF0 == 0x50:
+            skipped = Cursor(rest[4:])
+            skipped.take(int.from_bytes(skipped.take(4, "skippable size"), "little"), "skippable frame")
+            rest = rest[4 + skipped.at :]
+        else:
+            piece, rest = _zstd_frame(rest, MOST_OUTPUT - len(out))
+            out += piece
+        if not rest:
+            return bytes(out)
+
+
+def _zstd_frame(payload: bytes, room: int) -> tuple[bytes, bytes]:
+    frame = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()
+    out = bytearray()
+    for at in range(0, len(payload), 4096):
+        try:
+            out += frame.decompress(payload[at : at + 4096])
+        except zstandard.ZstdError as error:
+            raise Bad(f"zstd: {error}") from error
+        if len(out) > room:
+            raise Bad(f"more than {MOST_OUTPUT} decompressed bytes")
+        if frame.eof:
+            return bytes(out), frame.unused_data + payload[at + 4096 :]
+    raise Bad("zstd frame is cut short")
+
+
+def _bounded(size: int) -> None:
+    if size > MOST_OUTPUT:
+        raise Bad(f"more than {MOST_OUTPUT} decompressed bytes")

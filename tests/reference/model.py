@@ -1,0 +1,86 @@
+"""What the reference gives: records, batches, and how a file ends."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+
+class RefCorrupt(Exception):
+    """Bytes that are no valid segment; `position` is that of the top-level entry concerned."""
+
+    def __init__(self, position: int, reason: str) -> None:
+        super().__init__(f"position {position}: {reason}")
+        self.position = position
+        self.reason = reason
+
+
+class TailKind(enum.Enum):
+    """How a file ends."""
+
+    CLEAN = "clean"
+    ZEROED = "zeroed"
+    TORN = "torn"
+
+
+@dataclass(frozen=True)
+class RefRecord:
+    """One record with every column that the bytes of its batch decide.
+
+    What v0 and v1 do not have (leader epoch, producer, sequence) is None, and so
+    is -1 in v2. `magic`, `compression` and the two batch columns are those of the
+    top-level entry.
+    """
+
+    offset: int
+    timestamp_ms: int | None
+    timestamp_type: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers | None
+    leader_epoch: int | None
+    producer_id: int | None
+    producer_epoch: int | None
+    sequence: int | None
+    is_transactional: bool
+    is_control: bool
+    control_type: str | None
+    magic: int
+    compression: str
+    batch_position: int
+    batch_base_offset: int
+
+    @property
+    def timestamp_us(self) -> int | None:
+        """The time in microseconds; None where it does not fit an int64."""
+        if self.timestamp_ms is None:
+            return None
+        micros = self.timestamp_ms * 1000
+        return micros if -(2**63) <= micros < 2**63 else None
+
+
+@dataclass(frozen=True)
+class RefBatch:
+    """One top-level entry: its place in the file, the offsets it covers, its records."""
+
+    position: int
+    size: int
+    first_offset: int
+    last_offset: int
+    records: tuple[RefRecord, ...]
+
+
+@dataclass(frozen=True)
+class RefSegment:
+    """A whole file."""
+
+    batches: tuple[RefBatch, ...]
+    tail: TailKind
+    tail_position: int
+    """Where the valid entries end."""
+
+    @property
+    def records(self) -> list[RefRecord]:
+        return [record for batch in self.batches for record in batch.records]

@@ -1,0 +1,1 @@
+"""Behaviour of single parts; mirrors the package."""

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.builders import Batch, Header, Message, Record, Wrapper, partition_dir, write_segment
+from tests.unit.cli.conftest import Run
+
+Kafkalog = Callable[..., Run]
+TIME = 1_700_000_000_123
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Two topics, one of them internal, and a directory that is no partition."""
+    orders = partition_dir(tmp_path, "orders", 0)
+    first = Batch(
+        [
+            Record(b"k", b"v", [Header(b"id", b"1"), Header(b"raw", b"\xff")]),
+            Record(None, None),
+            Record(b"", b""),
+        ],
+        base_timestamp=TIME,
+    )
+    write_segment(orders, [first])
+    write_segment(
+        orders, [Batch([Record(b"\xff", b"\x1b[31m")], base_offset=3, base_timestamp=TIME)], base_offset=3
+    )
+    write_segment(partition_dir(tmp_path, "orders", 1), b"", base_offset=40)
+    write_segment(partition_dir(tmp_path, "__consumer_offsets", 7), [Batch()])
+    (tmp_path / "lost+found").mkdir()
+    return tmp_path
+
+
+def test_ls_shows_partitions_with_their_first_and_last_offset(kafkalog: Kafkalog, logs: Path) -> None:
+    run = kafkalog("ls", logs)
+    assert (run.status, run.err) == (0, "")
+    sizes = {
+        path: sum(f.stat().st_size for f in (logs / path).iterdir())
+        for path in ("orders-0", "__consumer_offsets-7")
+    }
+    rows = [line.split() for line in run.out.splitlines()]
+    assert rows[:4] == [
+        ["TOPIC", "PARTITION", "SEGMENTS", "BYTES", "FIRST", "LAST"],
+        ["__consumer_offsets", "7", "1", str(sizes["__consumer_offsets-7"]), "0", "0"],
+        ["orders", "0", "2", str(sizes["orders-0"]), "0", "3"],
+        ["orders", "1", "1", "0", "-", "-"],
+    ]
+    assert run.out.splitlines()[4].startswith("2 topics, 3 partitions, 4 segments, ")
+    assert run.out.splitlines()[5] == "1 skipped; --skipped tells what and why"
+
+
+def test_ls_tells_what_was_skipped(kafkalog: Kafkalog, logs: Path) -> None:
+    assert (
+        f"skipped: {logs}/lost+found: not a topic-partition directory"
+        in kafkalog("ls", logs, "--skipped").out
+    )
+
+
+def test_ls_shows_segments(kafkalog: Kafkalog, logs: Path) -> None:
+    rows = [
+        line.split() for line in kafkalog("ls", logs, "--segments", "--subscribe", "orders").out.splitlines()
+    ]
+    assert rows[0] == ["TOPIC", "PARTITION", "BASE", "BYTES", "FIRST", "LAST", "FILE"]
+    assert [(row[2], row[4], row[5]) for row in rows[1:4]] == [
+        ("0", "0", "2"),
+        ("3", "3", "3"),
+        ("40", "-", "-"),
+    ]
+    assert rows[1][6] == str(logs / "orders-0" / "00000000000000000000.log")
+
+
+def test_ls_as_json(kafkalog: Kafkalog, logs: Path) -> None:
+    document = json.loads(kafkalog("ls", logs, "--json", "--segments").out)
+    assert [(each["topic"], each["partition"]) for each in document["partitions"]] == [
+        ("__consumer_offsets", 7),
+        ("orders", 0),
+        ("orders", 1),
+    ]
+    orders = document["partitions"][1]
+    assert (orders["firstOffset"], orders["lastOffset"], orders["logStartOffset"]) == (0, 3, None)
+    assert [segment["baseOffset"] for segment in orders["segmentFiles"]] == [0, 3]
+    assert [each["reason"] for each in document["skipped"]] == ["not a topic-partition directory"]
+
+
+def test_ls_looks_into_a_wrapper_for_its_first_offset(kafkalog: Kafkalog, tmp_path: Path) -> None:
+    wrapper = Wrapper([Message(offset=offset) for offset in (5, 6, 7)])
+    write_segment(partition_dir(tmp_path, "old", 0), [wrapper], base_offset=5)
+    (found,) = json.loads(kafkalog("ls", tmp_path, "--json").out)["partitions"]
+    assert (found["firstOffset"], found["lastOffset"]) == (5, 7)
+
+
+def test_ls_tells_damaged_checkpoints(kafkalog: Kafkalog, logs: Path) -> None:
+    (logs / "log-start-offset-checkpoint").write_text("7\n0\n")
+    run = kafkalog("ls", logs)
+    assert run.status == 0
+    assert run.err.startswith("kafkalog: warning: ")
+    assert len(run.err.splitlines()) == 1
+
+
+def test_dump_shows_records_as_lines(kafkalog: Kafkalog, logs: Path) -> None:
+    run = kafkalog("dump", logs)
+    assert (run.status, run.err) == (0, "")
+    assert run.out.splitlines() == [
+        'orders-0@0 2023-11-14T22:13:20.123Z CreateTime key="k" value="v" headers=[id="1", raw=base64:/w==]',
+        "orders-0@1 2023-11-14T22:13:20.123Z CreateTime key=null value=null",
+        'orders-0@2 2023-11-14T22:13:20.123Z CreateTime key="" value=""',
+        "orders-0@3 2023-11-14T22:13:20.123Z CreateTime key=base64:/w== value=base64:G1szMW0=",
+    ]
+
+
+def test_dump_as_json_lines(kafkalog: Kafkalog, logs: Path) -> None:
+    rows = [json.loads(line) for line in kafkalog("dump", logs / "orders-0", "--json").out.splitlines()]
+    assert rows[0] == {
+        "key": "k",
+        "value": "v",
+        "topic": "orders",
+        "partition": 0,
+        "offset": 0,
+        "timestamp": "2023-11-14T22:13:20.123Z",
+        "timestampType": 0,
+        "headers": [{"key": "id", "value": "1"}, {"key": "raw", "value": {"base64": "/w=="}}],
+    }
+    assert (rows[1]["key"], rows[2]["key"], rows[1]["headers"]) == (None, "", None)
+    assert rows[3]["value"] == {"base64": "G1szMW0="}
+
+
+@pytest.mark.parametrize(
+    ("flags", "offsets"),
+    [
+        (["--limit", "2"], [0, 1]),
+        (["--limit", "0"], []),
+        (["--limit", "99"], [0, 1, 2, 3]),
+        (["--assign", '{"orders":[0]}', "--starting-offsets", '{"orders":{"0":2}}'], [2, 3]),
+        (["--assign", '{"orders":[0]}', "--ending-offsets", '{"orders":{"0":1}}'], [0]),
+        (["--assign", '{"orders":[1]}'], []),
+        (["--subscribe", "orders", "--starting-timestamp", str(TIME)], [0, 1, 2, 3]),
+        (["--subscribe-pattern", "__.*"], [0]),
+        (["-o", "subscribe=__consumer_offsets"], [0]),
+    ],
+)
+def test_dump_takes_the_options_of_a_read(
+    kafkalog: Kafkalog, logs: Path, flags: list[str], offsets: list[int]
+) -> None:
+    run = kafkalog("dump", logs, "--json", *flags)
+    assert run.err == ""
+    assert [json.loads(line)["offset"] for line in run.out.splitlines()] == offsets
+
+
+def test_dump_shows_the_columns_that_are_named(kafkalog: Kafkalog, logs: Path) -> None:
+    run = kafkalog("dump", logs / "orders-0", "--columns", "offset,valueSize,compression", "--limit", "2")
+    assert run.out.splitlines() == [
+        "offset=0 valueSize=1 compression=none",
+        "offset=1 valueSize=null compression=none",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "COMMAND"),
+        (["ls"], "PATH"),
+        (["dump", "{logs}", "--limit", "many"], "no count of records"),
+        (["dump", "{logs}", "--limit", "-1"], "no count of records"),
+        (["dump", "{logs}", "--nonsense"], "--nonsense"),
+        (["dump", "{logs}", "-o", "nonsense"], "name=value"),
+        (["dump", "{logs}", "-o", "startingOfsets=earliest"], "startingOffsets"),
+        (["dump", "{logs}", "-o", "mode=FAILFAST", "-o", "MODE=FAILFAST"], "given twice"),
+        (["dump", "{logs}", "--subscribe", "a", "-o", "SUBSCRIBE=b"], "given twice"),
+        (["dump", "{logs}", "--assign", "{{"], "assign"),
+        (["dump", "{logs}", "--columns", "offset,nonsense"], "nonsense"),
+        (["dump", "{logs}/none"], "no such file or directory"),
+        (["ls", "{logs}/none\x1b]0;x"], "no such file or directory"),
+        (["ls", "{logs}/lost+found"], "holds no partition"),
+    ],
+)
+def test_what_cannot_run_is_one_line_and_status_2(
+    kafkalog: Kafkalog, logs: Path, arguments: list[str], said: str
+) -> None:
+    run = kafkalog(*(argument.replace("{logs}", str(logs)).replace("{{", "{") for argument in arguments))
+    assert run.status == 2
+    assert run.out == ""
+    assert run.err.startswith("kafkalog: ")
+    assert said in run.err
+    assert len(run.err.splitlines()) == 1
+    assert run.err.rstrip("\n").isprintable()
+
+
+def test_damaged_data_is_one_line_and_status_1(kafkalog: Kafkalog, logs: Path) -> None:
+    segment = logs / "orders-0" / "00000000000000000000.log"
+    content = bytearray(segment.read_bytes())
+    content[-1] ^= 1
+    segment.write_bytes(content)
+    run = kafkalog("dump", logs)
+    assert run.status == 1
+    assert run.err.startswith(f"kafkalog: {segment}")
+    assert len(run.err.splitlines()) == 1
+
+
+def test_files_of_other_formats_are_status_1(kafkalog: Kafkalog, tmp_path: Path) -> None:
+    (tmp_path / "0-1-v1.log").write_bytes(b"x")
+    run = kafkalog("ls", tmp_path / "0-1-v1.log")
+    assert run.status == 1
+    assert "Redpanda" in run.err
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["ls", "--help"], ["dump", "--help"]])
+def test_help_has_examples(kafkalog: Kafkalog, arguments: list[str]) -> None:
+    run = kafkalog(*arguments)
+    assert run.status == 0
+    assert "examples:" in run.out
+
+
+def test_a_reader_that_leaves_early_is_no_error(logs: Path) -> None:
+    segment = write_segment(
+        partition_dir(logs, "big", 0),
+        [Batch([Record(value=b"x" * 1000)] * 100, base_offset=at) for at in range(0, 20_000, 100)],
+    )
+    command = [sys.executable, "-m", "kafkalog_source.cli", "dump", str(segment)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b"big-0@0 ")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 0
+
+
+def test_nothing_is_written_below_the_path(kafkalog: Kafkalog, logs: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in logs.rglob("*")}
+    kafkalog("ls", logs, "--segments")
+    kafkalog("dump", logs)
+    assert {path: path.stat().st_mtime_ns for path in logs.rglob("*")} == before

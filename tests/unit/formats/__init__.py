@@ -1,0 +1,1 @@
+"""The traps of the on-disk formats, each named by the behaviour that avoids it."""
