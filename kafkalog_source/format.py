@@ -9,7 +9,6 @@ says otherwise.
 from __future__ import annotations
 
 import enum
-import re
 
 LOG_OVERHEAD = 12
 """Bytes of offset and length before every entry (``Records.LOG_OVERHEAD``)."""
@@ -70,8 +69,3 @@ class ControlType(enum.IntEnum):
 
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
-
-SEGMENT_NAME = re.compile(r"^(\d{20})\.log$")
-"""A segment of Kafka 0.8 and later: its base offset in 20 digits (``LogFileUtils.logFile``)."""
-SEGMENT_07_NAME = re.compile(r"^(\d{20})\.kafka$")
-"""A segment of Kafka 0.7: the byte position of its start in the whole log (0.7 ``Log.nameFromOffset``)."""

@@ -34,5 +34,7 @@ def one_line(error: BaseException) -> str:
     raised = _RAISED.search(text)
     if raised is not None:
         return printable(raised[1].removeprefix("kafkalog_source.errors."))
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
-    return printable(f"{type(error).__name__}: {first}")
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
+    # Py4J says which call failed, and then on a line of its own what Java said.
+    java = next((line[2:] for line in lines if line.startswith(": ")), None)
+    return printable(java or f"{type(error).__name__}: {lines[0]}")

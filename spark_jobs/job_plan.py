@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kafkalog_source.arrow.schema import DEFAULT_COLUMNS
-from kafkalog_source.logdir import PartitionLog, list_logs
-from kafkalog_source.reading.options import parse_options
-from kafkalog_source.reading.scan import plan_read
+from kafkalog_source import scan
+
+if TYPE_CHECKING:
+    from kafkalog_source.reading.splits import SplitRange
 
 __all__ = ["ReadPlan", "TopicPlan", "plan_of"]
 
 
 @dataclass(frozen=True)
 class TopicPlan:
-    """What one topic has on disk.
+    """What is to be read of one topic.
 
     Attributes
     ----------
     topic : str or None
         None for a segment outside any ``topic-partition`` directory.
     partitions, segments : int
-        How many were found and chosen.
+        Those with something to read: an empty segment has nothing.
     bytes : int
-        Size of those segments, also where a range of offsets or times leaves some of them unread.
+        Of those segments, without what lies outside a range of offsets or times.
     """
 
     topic: str | None
@@ -42,16 +42,19 @@ class ReadPlan:
     Attributes
     ----------
     topics : tuple of TopicPlan
-        By name.
+        In the order they are read.
     splits : int
         Units of work, each one task of Spark.
     warnings : tuple of str
-        What the plan has to say, such as what was left out.
+        What the reader has to say of what it found.
+    skipped : tuple of str
+        Paths that were left out, each with the reason.
     """
 
     topics: tuple[TopicPlan, ...]
     splits: int
     warnings: tuple[str, ...]
+    skipped: tuple[str, ...]
 
     @property
     def partitions(self) -> int:
@@ -76,6 +79,7 @@ class ReadPlan:
             **totals,
             "splits": self.splits,
             "warnings": list(self.warnings),
+            "skipped": list(self.skipped),
         }
 
 
@@ -94,22 +98,27 @@ def plan_of(paths: Sequence[str], options: Mapping[str, str]) -> ReadPlan:
     ReadPlan
         What is there to read.
     """
-    parsed = parse_options(options, paths)
-    plan = plan_read(parsed, DEFAULT_COLUMNS)
-    listing = list_logs(parsed.paths, wanted=parsed.wants, follow_symlinks=parsed.follow_symlinks)
-    return ReadPlan(_by_topic(listing.partitions), len(plan.splits), tuple(plan.warnings))
+    read = scan(list(paths), **options)
+    splits = read.splits()
+    report = read.report()
+    return ReadPlan(
+        topics=_by_topic(each for split in splits for each in split.ranges),
+        splits=len(splits),
+        warnings=tuple(report["warnings"]),
+        skipped=tuple(f"{each['path']}: {each['reason']}" for each in report["skipped"]),
+    )
 
 
-def _by_topic(partitions: Sequence[PartitionLog]) -> tuple[TopicPlan, ...]:
-    groups: dict[str | None, list[PartitionLog]] = defaultdict(list)
-    for partition in partitions:
-        groups[partition.topic].append(partition)
+def _by_topic(ranges: Iterable[SplitRange]) -> tuple[TopicPlan, ...]:
+    groups: dict[str | None, list[SplitRange]] = defaultdict(list)
+    for each in ranges:
+        groups[each.topic].append(each)
     return tuple(
         TopicPlan(
             topic=topic,
-            partitions=len(logs),
-            segments=sum(len(log.segments) for log in logs),
-            bytes=sum(segment.size for log in logs for segment in log.segments),
+            partitions=len({each.partition for each in found}),
+            segments=len({each.path for each in found}),
+            bytes=sum(each.size for each in found),
         )
-        for topic, logs in groups.items()
+        for topic, found in groups.items()
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kafkalog_source.cli.text import table
+
 __all__ = ["size_text", "table_text"]
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -35,13 +37,4 @@ def table_text(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         Lines without a final newline.
     """
     cells = [[f"{value:,}" if isinstance(value, int) else str(value) for value in row] for row in rows]
-    widths = [max(len(line[column]) for line in [list(heads), *cells]) for column in range(len(heads))]
-    return "\n".join(_line(line, widths) for line in [list(heads), *cells])
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = (
-        cell.rjust(width) if index else cell.ljust(width)
-        for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    )
-    return "  ".join([first, *others]).rstrip()
+    return "\n".join(table(heads, cells, frozenset(heads[1:])))

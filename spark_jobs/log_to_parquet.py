@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -170,8 +171,7 @@ def _print_plan(config: Config, plan: ReadPlan, *, as_json: bool) -> None:
     ]
     total = ("total", plan.partitions, plan.segments, size_text(plan.bytes))
     print(table_text(("topic", "partitions", "segments", "size"), [*rows, total]))
-    for warning in plan.warnings:
-        print(f"Note: {warning}")
+    _print_notes(plan)
     print(f"Splits: {plan.splits} (tasks of Spark)")
     print(f"Nothing was written; the Parquet would go to {config.output.path}")
 
@@ -191,7 +191,7 @@ def _run(config: Config, plan: ReadPlan, *, as_json: bool) -> int:
         summary = _summary(config, plan, counts, time.monotonic() - started)
         if config.show.rows and counts["records"] and not as_json:
             _print_rows(spark, plan, config)
-        _print_summary(summary, as_json=as_json)
+        _print_summary(plan, summary, as_json=as_json)
         return 0
     except (PySparkException, Py4JError) as error:
         return _fail(error, 1)
@@ -203,6 +203,9 @@ def _run(config: Config, plan: ReadPlan, *, as_json: bool) -> int:
 def _session(config: Config) -> SparkSession:
     from pyspark.sql import SparkSession
 
+    if "SPARK_ENV_LOADED" not in os.environ:
+        # Not started by spark-submit: workers are this Python, where kafkalog is, unless another is named.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("log_to_parquet")
     # Spark draws its bar of finished tasks by itself, and only a terminal can show it.
     builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
@@ -274,19 +277,26 @@ def _summary(config: Config, plan: ReadPlan, counts: dict[str, int], seconds: fl
         # A damaged batch ends the job (mode=FAILFAST), so a summary is only reached without any.
         "damage": 0,
         "warnings": list(plan.warnings),
+        "skipped": list(plan.skipped),
         "seconds": round(seconds, 3),
     }
 
 
-def _print_summary(summary: dict[str, Any], *, as_json: bool) -> None:
+def _print_notes(plan: ReadPlan) -> None:
+    for warning in plan.warnings:
+        print(f"Note: {printable(warning)}")
+    for path in plan.skipped:
+        print(f"Left out: {printable(path)}")
+
+
+def _print_summary(plan: ReadPlan, summary: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(summary, indent=2))
         return
     heads = ("topic", "partitions", "segments", "records", "size")
     rows = [_summary_row(topic["topic"] or "(no topic)", topic) for topic in summary["topics"]]
     print(table_text(heads, [*rows, _summary_row("total", summary)]))
-    for warning in summary["warnings"]:
-        print(f"Note: {warning}")
+    _print_notes(plan)
     print(f"Damage: {summary['damage'] or 'none'}")
     print(f"Parquet: {summary['output']} (topic=…/date=…), in {summary['seconds']:.1f} s")
 

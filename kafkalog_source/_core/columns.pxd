@@ -1,6 +1,8 @@
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from kafkalog_source._core.memory cimport Block, BlockPool
+from kafkalog_source._core.utf8 cimport copy_as_java, is_ascii
 
 
 cdef enum Fixed:
@@ -94,13 +96,9 @@ cdef class Columns:
     cdef int start(self) except -1
 
 
+cdef bint grow(uint8_t** address, Py_ssize_t* capacity, Py_ssize_t needed) noexcept nogil
+cdef bint grow_bytes_rows(BytesColumn* c, Py_ssize_t rows) noexcept nogil
 cdef bint reserve_rows(Table* t, Py_ssize_t more) noexcept nogil
-cdef bint append_bytes(BytesColumn* c, Py_ssize_t row, const uint8_t* p, Py_ssize_t n) noexcept nogil
-cdef bint append_header_name(BytesColumn* c, const uint8_t* p, Py_ssize_t n) noexcept nogil
-cdef bint append_header_value(BytesColumn* c, const uint8_t* p, Py_ssize_t n) noexcept nogil
-cdef bint reserve_header(HeadersColumn* c) noexcept nogil
-cdef void end_headers(HeadersColumn* c, Py_ssize_t row, Py_ssize_t count) noexcept nogil
-cdef void put_timestamp(Table* t, Py_ssize_t row, int64_t timestamp_ms) noexcept nogil
 
 
 cdef inline void clear_bit(uint8_t* bits, Py_ssize_t row) noexcept nogil:
@@ -126,3 +124,86 @@ cdef inline void put_null(FixedColumn* c, Py_ssize_t row) noexcept nogil:
         c.data[row * c.width + i] = 0
     clear_bit(c.valid, row)
     c.nulls += 1
+
+
+cdef inline void copy_bytes(uint8_t* out, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """``memcpy`` that is quick for the few bytes of a key or header: two moves that may overlap."""
+    cdef uint64_t first8, last8
+    cdef uint32_t first4, last4
+    if n > 16:
+        memcpy(out, p, n)
+    elif n >= 8:
+        memcpy(&first8, p, 8)
+        memcpy(&last8, p + n - 8, 8)
+        memcpy(out, &first8, 8)
+        memcpy(out + n - 8, &last8, 8)
+    elif n >= 4:
+        memcpy(&first4, p, 4)
+        memcpy(&last4, p + n - 4, 4)
+        memcpy(out, &first4, 4)
+        memcpy(out + n - 4, &last4, 4)
+    else:
+        while n > 0:
+            n -= 1
+            out[n] = p[n]
+
+
+cdef inline bint append_bytes(BytesColumn* c, Py_ssize_t row, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Row `row` becomes the `n` bytes at `p`, or null when `n` is negative. Its offsets slot must be reserved."""
+    if n < 0:
+        clear_bit(c.valid, row)
+        c.nulls += 1
+        n = 0
+    elif n > 0:
+        if c.size + n > INT32_MAX or (c.size + n > c.capacity and not grow(&c.data, &c.capacity, c.size + n)):
+            return False
+        copy_bytes(c.data + c.size, p, n)
+    c.size += n
+    c.rows = row + 1
+    c.offsets[row + 1] = <int32_t>c.size
+    return True
+
+
+cdef inline bint append_header_name(BytesColumn* c, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """The name of the next header; `reserve_header` came before."""
+    if is_ascii(p, n):
+        return append_bytes(c, c.rows, p, n)
+    if c.size + 3 * n > INT32_MAX or not grow(&c.data, &c.capacity, c.size + 3 * n):
+        return False
+    c.size += copy_as_java(c.data + c.size, p, n)
+    c.rows += 1
+    c.offsets[c.rows] = <int32_t>c.size
+    return True
+
+
+cdef inline bint append_header_value(BytesColumn* c, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """The value of the next header, null when `n` is negative; `reserve_header` came before."""
+    return append_bytes(c, c.rows, p, n)
+
+
+cdef inline bint reserve_header(HeadersColumn* c) noexcept nogil:
+    cdef Py_ssize_t rows = c.names.rows + 1
+    if (rows + 1) * <Py_ssize_t>sizeof(int32_t) <= c.names.offsets_capacity and rows <= 8 * c.names.valid_capacity:
+        return True
+    # Both children have the same number of rows and so the same capacities.
+    return grow_bytes_rows(&c.names, rows) and grow_bytes_rows(&c.values, rows)
+
+
+cdef inline void end_headers(HeadersColumn* c, Py_ssize_t row, Py_ssize_t count) noexcept nogil:
+    """Close the list of row `row`; a record without headers has a null list."""
+    if count == 0:
+        clear_bit(c.valid, row)
+        c.nulls += 1
+    c.offsets[row + 1] = <int32_t>c.names.rows
+
+
+cdef inline void put_timestamp(Table* t, Py_ssize_t row, int64_t timestamp_ms) noexcept nogil:
+    """Kafka's milliseconds as Arrow's microseconds; null for -1 and, counted, for what int64 cannot hold."""
+    cdef FixedColumn* c = &t.fixed[<int>TIMESTAMP]
+    if timestamp_ms == -1:
+        put_null(c, row)
+    elif timestamp_ms > INT64_MAX // 1000 or timestamp_ms < -(INT64_MAX // 1000):
+        put_null(c, row)
+        t.times_out_of_range += 1
+    else:
+        put_i64(c, row, timestamp_ms * 1000)

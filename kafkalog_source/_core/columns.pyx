@@ -5,12 +5,11 @@ Only the columns that were asked for have memory. `Columns.take` hands the
 buffers over and starts anew with blocks from the pool.
 """
 
-from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from kafkalog_source._core.memory cimport Block, BlockPool, block_of, rounded
-from kafkalog_source._core.utf8 cimport copy_as_java, is_ascii
 
 FIXED = (
     ("offset", 8),
@@ -37,6 +36,7 @@ cdef Py_ssize_t FIRST_ROWS = 4096
 
 
 cdef bint grow(uint8_t** address, Py_ssize_t* capacity, Py_ssize_t needed) noexcept nogil:
+    # Move a buffer to a larger block, if it is not large enough.
     cdef Py_ssize_t size
     cdef uint8_t* moved
     if needed <= capacity[0]:
@@ -81,63 +81,6 @@ cdef bint reserve_rows(Table* t, Py_ssize_t more) noexcept nogil:
         return (grow(<uint8_t**>&t.headers.offsets, &t.headers.offsets_capacity, (rows + 1) * <Py_ssize_t>sizeof(int32_t))
                 and grow_valid(&t.headers.valid, &t.headers.valid_capacity, rows))
     return True
-
-
-cdef bint append_bytes(BytesColumn* c, Py_ssize_t row, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Row `row` becomes the `n` bytes at `p`, or null when `n` is negative. Its offsets slot must be reserved."""
-    if n < 0:
-        clear_bit(c.valid, row)
-        c.nulls += 1
-        n = 0
-    elif n > 0:
-        if c.size + n > INT32_MAX or not grow(&c.data, &c.capacity, c.size + n):
-            return False
-        memcpy(c.data + c.size, p, n)
-    c.size += n
-    c.rows = row + 1
-    c.offsets[row + 1] = <int32_t>c.size
-    return True
-
-
-cdef bint append_header_name(BytesColumn* c, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """The name of the next header; `reserve_header` came before."""
-    if is_ascii(p, n):
-        return append_bytes(c, c.rows, p, n)
-    if c.size + 3 * n > INT32_MAX or not grow(&c.data, &c.capacity, c.size + 3 * n):
-        return False
-    c.size += copy_as_java(c.data + c.size, p, n)
-    c.rows += 1
-    c.offsets[c.rows] = <int32_t>c.size
-    return True
-
-
-cdef bint append_header_value(BytesColumn* c, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """The value of the next header, null when `n` is negative; `reserve_header` came before."""
-    return append_bytes(c, c.rows, p, n)
-
-
-cdef bint reserve_header(HeadersColumn* c) noexcept nogil:
-    return grow_bytes_rows(&c.names, c.names.rows + 1) and grow_bytes_rows(&c.values, c.values.rows + 1)
-
-
-cdef void end_headers(HeadersColumn* c, Py_ssize_t row, Py_ssize_t count) noexcept nogil:
-    """Close the list of row `row`; a record without headers has a null list."""
-    if count == 0:
-        clear_bit(c.valid, row)
-        c.nulls += 1
-    c.offsets[row + 1] = <int32_t>c.names.rows
-
-
-cdef void put_timestamp(Table* t, Py_ssize_t row, int64_t timestamp_ms) noexcept nogil:
-    """Kafka's milliseconds as Arrow's microseconds; null for -1 and, counted, for what int64 cannot hold."""
-    cdef FixedColumn* c = &t.fixed[<int>TIMESTAMP]
-    if timestamp_ms == -1:
-        put_null(c, row)
-    elif timestamp_ms > INT64_MAX // 1000 or timestamp_ms < -(INT64_MAX // 1000):
-        put_null(c, row)
-        t.times_out_of_range += 1
-    else:
-        put_i64(c, row, timestamp_ms * 1000)
 
 
 cdef void reset_bytes(BytesColumn* c, Py_ssize_t rows, Py_ssize_t size) noexcept nogil:

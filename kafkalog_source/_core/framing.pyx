@@ -238,8 +238,8 @@ cdef class SnappyStream:
         return written + claimed
 
 
-def zstd_bound(View source):
-    """The most bytes that the zstd frames of `source` can hold, from their block headers alone (RFC 8878).
+def zstd_frames(View source):
+    """How many zstd frames `source` has and the most bytes that they can hold, from block headers alone (RFC 8878).
 
     Raises CodecError unless `source` is whole frames, so that a cut stream does not pass for a short one.
     """
@@ -247,8 +247,10 @@ def zstd_bound(View source):
     cdef Py_ssize_t end = source.size
     cdef Py_ssize_t pos = 0
     cdef Py_ssize_t bound = 0
+    cdef Py_ssize_t frames = 0
     cdef uint32_t magic
     while pos < end:
+        frames += 1
         if end - pos < 8:
             raise bad_stream("zstd", "a frame is cut")
         magic = load_u32_le(p + pos)
@@ -260,7 +262,7 @@ def zstd_bound(View source):
             raise bad_stream("zstd", "no frame begins where one should", found=f"0x{magic:08x}")
     if pos > end:
         raise bad_stream("zstd", "a frame is cut")
-    return bound
+    return frames, bound
 
 
 cdef Py_ssize_t zstd_frame_end(const uint8_t* p, Py_ssize_t end, Py_ssize_t pos, Py_ssize_t* bound) except -1:

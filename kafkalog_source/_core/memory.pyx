@@ -6,10 +6,10 @@ two. A block goes back to its pool when the last Arrow buffer over it is gone.
 All of the pool's methods run under the interpreter lock.
 """
 
+cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo
 from libc.stdint cimport uint8_t, uintptr_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memmove
 
 cdef Py_ssize_t SMALLEST_BLOCK = 4096
 cdef Py_ssize_t MOST_FREE_BYTES = 64 << 20
@@ -23,6 +23,7 @@ cdef Py_ssize_t rounded(Py_ssize_t capacity) noexcept nogil:
     return size
 
 
+@cython.no_gc_clear
 cdef class BlockPool:
     """Free blocks by capacity, 64 MiB of them at most."""
 
@@ -55,6 +56,7 @@ cdef class BlockPool:
         self.free_bytes += capacity
 
 
+@cython.no_gc_clear  # the pool has to be there still when the block comes back to it
 cdef class Block:
     """The memory of one Arrow buffer; a read-only buffer of the bytes in use."""
 
@@ -112,11 +114,6 @@ cdef class Scratch:
         """Make room for `capacity` bytes, keeping the first `keep`."""
         self.ensure(capacity, keep)
 
-    def move(self, Py_ssize_t start, Py_ssize_t stop):
-        """Move the bytes [start, stop) to the front."""
-        if not 0 <= start <= stop <= self.capacity:
-            raise ValueError(f"[{start}, {stop}) is outside of {self.capacity} bytes")
-        memmove(self.address, self.address + start, stop - start)
 
     def view(self, Py_ssize_t start, Py_ssize_t stop):
         """A writable memoryview of the bytes [start, stop); while it lives, the memory cannot grow or move."""

@@ -118,13 +118,13 @@ cdef class Entries:
                 return code
             if entry.magic == 2 and entry.first_offset >= self.stop and entry.first_offset > self.last_offset:
                 return Code.PAST_OFFSETS
+            if entry.size > size - self.walked:
+                self.next_size = entry.size
+                return Code.INCOMPLETE
             if entry.first_offset <= self.last_offset:
                 return Code.OFFSET_BELOW_FILE if self.last_offset < self.least else Code.OFFSET_NOT_RISING
             if entry.last_offset >= self.bound:
                 return Code.OFFSET_ABOVE_FILE
-            if entry.size > size - self.walked:
-                self.next_size = entry.size
-                return Code.INCOMPLETE
             entry.start = self.walked
             entry.previous = self.last_offset
             if not self.push(&entry):

@@ -11,7 +11,9 @@ from kafkalog_source.arrow.schema import COLUMN_TYPES, HEADERS_TYPE, arrow_schem
 from kafkalog_source.format import CODEC_NAMES, ControlType
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Sequence
+    from collections.abc import Sequence
+
+    from typing_extensions import Buffer
 
     from kafkalog_source._core.memory import BlockPool
 
@@ -118,7 +120,9 @@ def _headers(
 ) -> pa.Array:
     children = [_bytes(pa.string(), header_rows, *names), _bytes(pa.binary(), header_rows, *values)]
     pairs = pa.Array.from_buffers(HEADERS_TYPE.value_type, header_rows, [None], 0, children=children)
-    return pa.Array.from_buffers(HEADERS_TYPE, rows, [_buffer(validity), pa.py_buffer(offsets)], nulls, children=[pairs])
+    return pa.Array.from_buffers(
+        HEADERS_TYPE, rows, [_buffer(validity), pa.py_buffer(offsets)], nulls, children=[pairs]
+    )
 
 
 def _buffer(block: Buffer | None) -> pa.Buffer | None:

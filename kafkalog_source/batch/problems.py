@@ -11,13 +11,19 @@ _PROBLEMS: dict[str, tuple[str, str | None]] = {
     "bad_magic": ("the magic byte is of no known format", "0, 1 or 2"),
     "bad_last_offset_delta": ("the batch's last offset delta is out of range", "0 to 2147483647"),
     "offset_not_rising": ("the offset is not above that of the batch before", "offsets that rise"),
-    "offset_below_file": ("the offset lies below the segment's base offset", "offsets from the file's name on"),
+    "offset_below_file": (
+        "the offset lies below the segment's base offset",
+        "offsets from the file's name on",
+    ),
     "offset_above_file": (
         "the offset reaches into the next segment's range",
         "offsets below the next file's base offset",
     ),
     "bad_count": ("the batch's record count is negative", "0 or more"),
-    "bad_codec": ("the batch names a codec that does not exist in its format", "0 to 3 (v0, v1) or 0 to 4 (v2)"),
+    "bad_codec": (
+        "the batch names a codec that does not exist in its format",
+        "0 to 3 (v0, v1) or 0 to 4 (v2)",
+    ),
     "bad_crc": ("the batch's checksum is wrong", "the CRC that its header carries"),
     "count_too_large": ("the batch claims more records than its bytes can hold", "at least 7 bytes a record"),
     "bytes_left_over": ("bytes are left over behind the batch's last record", "a body that its records fill"),
@@ -27,19 +33,43 @@ _PROBLEMS: dict[str, tuple[str, str | None]] = {
         "a record's offset does not rise or lies outside of its batch",
         "rising offsets from the batch's base to its last",
     ),
-    "key_length": ("a key's length passes the end of its record", "a length that fits, or a negative one for null"),
-    "value_length": ("a value's length passes the end of its record", "a length that fits, or a negative one for null"),
+    "key_length": (
+        "a key's length passes the end of its record",
+        "a length that fits, or a negative one for null",
+    ),
+    "value_length": (
+        "a value's length passes the end of its record",
+        "a length that fits, or a negative one for null",
+    ),
     "header_count": ("a record's header count lies", "0 up to what the record's bytes can hold"),
-    "header_name": ("a header's name is null or passes the end of its record", "a length of 0 or more that fits"),
-    "header_value": ("a header's value passes the end of its record", "a length that fits, or a negative one for null"),
-    "control_key": ("a control record's key is not a version and a type", "at least 4 bytes, version 0 or above"),
-    "inner_length": ("the length of a message inside a compressed one lies", "a length that fits its format and data"),
+    "header_name": (
+        "a header's name is null or passes the end of its record",
+        "a length of 0 or more that fits",
+    ),
+    "header_value": (
+        "a header's value passes the end of its record",
+        "a length that fits, or a negative one for null",
+    ),
+    "control_key": (
+        "a control record's key is not a version and a type",
+        "at least 4 bytes, version 0 or above",
+    ),
+    "inner_length": (
+        "the length of a message inside a compressed one lies",
+        "a length that fits its format and data",
+    ),
     "inner_magic": ("a message inside a compressed one is of no known format", "magic 0 or 1"),
     "inner_compressed": ("a message inside a compressed one is compressed itself", "plain messages inside"),
     "inner_crc": ("the checksum of a message inside a compressed one is wrong", "the CRC that it carries"),
     "wrapper_empty": ("a compressed message holds no messages", "at least one message inside"),
-    "wrapper_offset": ("a compressed message's offset is below that of its last message", "its last message's offset"),
-    "empty_with_bytes": ("the batch counts no records but has a body", "no bytes behind an empty batch's header"),
+    "wrapper_offset": (
+        "a compressed message's offset is below that of its last message",
+        "its last message's offset",
+    ),
+    "empty_with_bytes": (
+        "the batch counts no records but has a body",
+        "no bytes behind an empty batch's header",
+    ),
 }
 
 

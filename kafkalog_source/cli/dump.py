@@ -17,7 +17,7 @@ from kafkalog_source.cli.options import (
     add_topic_flags,
     read_options,
 )
-from kafkalog_source.cli.text import json_line
+from kafkalog_source.cli.text import complain, json_line
 from kafkalog_source.format import TimestampType
 
 if TYPE_CHECKING:
@@ -62,9 +62,7 @@ def add_command(commands: _SubParsersAction[Any]) -> None:
     add_path_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object to a line")
     parser.add_argument("--limit", metavar="N", type=_count, help="stop after N records")
-    parser.add_argument(
-        "--columns", metavar="NAMES", type=_names, help="these columns, with commas between them"
-    )
+    parser.add_argument("--columns", metavar="NAMES", type=_names, help="these columns, with commas between them")
     add_topic_flags(parser)
     add_range_flags(parser)
     add_generic_option(parser)
@@ -74,13 +72,23 @@ def add_command(commands: _SubParsersAction[Any]) -> None:
 def _run(chosen: argparse.Namespace, out: TextIO) -> int:
     # A few records are no work for several threads, which would read ahead in vain.
     threads = None if chosen.limit is None else 1
-    found = kafkalog_source.scan(
-        chosen.paths, columns=chosen.columns, threads=threads, **read_options(chosen)
-    )
+    found = kafkalog_source.scan(chosen.paths, columns=chosen.columns, threads=threads, **read_options(chosen))
     line: Callable[[Row], str] = _json_row if chosen.json else _text_row
     for row in _rows(found.to_reader(), chosen.limit):
         out.write(line(row) + "\n")
+    _tell(found.report())
     return 0
+
+
+def _tell(report: Mapping[str, Any]) -> None:
+    """Say what the records alone do not show."""
+    for warning in report["warnings"]:
+        complain(f"warning: {warning}")
+    for region in report["damage"]:
+        place = f"{region['file']}, position {region['position']}"
+        complain(f"warning: {place}: {region['size']} bytes {region['kind']}: {region['reason']}")
+    if report["partitions"] == 0:
+        complain("warning: no partition was chosen; kafkalog ls shows which there are")
 
 
 def _rows(reader: pa.RecordBatchReader, limit: int | None) -> Iterator[Row]:
@@ -115,9 +123,7 @@ def _text_row(row: Row) -> str:
         kind = rest.pop("timestampType")
         parts.append(_TIMESTAMP_TYPES.get(kind, text_value(kind)) if isinstance(kind, int) else "null")
     # Most records have no headers, and then there is nothing to say of them.
-    parts += [
-        f"{name}={text_value(value)}" for name, value in rest.items() if (name, value) != ("headers", None)
-    ]
+    parts += [f"{name}={text_value(value)}" for name, value in rest.items() if (name, value) != ("headers", None)]
     return " ".join(parts)
 
 

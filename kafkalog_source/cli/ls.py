@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
-import kafkalog_source
+from kafkalog_source.cli.offsets import first_offset, last_offset
 from kafkalog_source.cli.options import add_path_arguments, add_topic_flags, read_options
 from kafkalog_source.cli.text import complain, json_line, table
 from kafkalog_source.errors import KafkaLogError, printable
 from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
 from kafkalog_source.reading.options import ReadOptions, parse_options
-from kafkalog_source.segment.bounds import next_offset
-from kafkalog_source.segment.entries import read_header
-from kafkalog_source.segment.source import LocalFile
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -82,10 +79,10 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
     listing = list_logs(options.paths, wanted=_wanted(options), follow_symlinks=options.follow_symlinks)
     for warning in listing.warnings:
         complain(f"warning: {warning}")
-    partitions = [_row(log, log.segments) for log in listing.partitions]
-    segments = (
-        [_row(log, [s]) for log in listing.partitions for s in log.segments] if chosen.segments else None
-    )
+    partitions = [_row(log, log.segments, options) for log in listing.partitions]
+    segments = None
+    if chosen.segments:
+        segments = [_row(log, [s], options) for log in listing.partitions for s in log.segments]
     if chosen.json:
         out.write(json_line(_document(listing, partitions, segments)) + "\n")
     else:
@@ -100,23 +97,9 @@ def _wanted(options: ReadOptions) -> Callable[[str, int], bool]:
     return options.wants if any(choice is not None for choice in named) else lambda topic, partition: True
 
 
-def _row(log: PartitionLog, segments: Sequence[SegmentFile]) -> _Row:
-    return _Row(log, segments, _first_known(_first_of, segments), _first_known(_last_of, reversed(segments)))
-
-
-def _first_of(segment: SegmentFile) -> int | None:
-    with LocalFile(segment.path) as source:
-        header = read_header(source, 0)
-    if header is None or header.magic >= 2:
-        return None if header is None else header.first_offset
-    # A wrapper of v0 or v1 has the offset of its last record, and only its content tells the first.
-    one = kafkalog_source.scan([segment.path], columns=["offset"], threads=1)
-    return next((batch.column(0)[0].as_py() for batch in one.to_reader() if batch.num_rows), None)
-
-
-def _last_of(segment: SegmentFile) -> int | None:
-    following = next_offset(segment.path, segment.offset_index, segment.base_offset)
-    return None if following is None else following - 1
+def _row(log: PartitionLog, segments: Sequence[SegmentFile], options: ReadOptions) -> _Row:
+    first = _first_known(lambda segment: first_offset(log, segment, options), segments)
+    return _Row(log, segments, first, _first_known(last_offset, reversed(segments)))
 
 
 def _first_known(ask: Callable[[SegmentFile], int | None], segments: Iterable[SegmentFile]) -> _Offset:
@@ -178,17 +161,14 @@ def _summary(listing: Listing, rows: Sequence[_Row], tell_skipped: bool) -> Iter
         yield f"{len(listing.skipped)} skipped; --skipped tells what and why"
 
 
-def _document(
-    listing: Listing, partitions: Sequence[_Row], segments: Sequence[_Row] | None
-) -> dict[str, object]:
+def _document(listing: Listing, partitions: Sequence[_Row], segments: Sequence[_Row] | None) -> dict[str, object]:
     """Make the JSON object; offsets that are not known are null, and `damage` says why."""
     files: dict[str, list[object]] = {}
     for row in segments or ():
         files.setdefault(row.log.path, []).append(_segment_object(row))
     return {
         "partitions": [
-            _partition_object(row)
-            | ({} if segments is None else {"segmentFiles": files.get(row.log.path, [])})
+            _partition_object(row) | ({} if segments is None else {"segmentFiles": files.get(row.log.path, [])})
             for row in partitions
         ],
         "skipped": [{"path": each.path, "reason": each.reason} for each in listing.skipped],

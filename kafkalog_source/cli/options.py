@@ -26,9 +26,7 @@ _RANGE_FLAGS = (
 
 def add_path_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the paths, and whether links may lead out of them."""
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help="log dir, partition directory, segment or glob"
-    )
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="log dir, partition directory, segment or glob")
     parser.add_argument(
         "--follow-symlinks",
         dest="followSymlinks",
@@ -79,9 +77,7 @@ def read_options(chosen: argparse.Namespace) -> dict[str, Any]:
         if not equals or not name.strip():
             raise OptionError("-o is not followed by name=value", found=printable(text))
         if any(name.strip().lower() == known.lower() for known in options):
-            raise OptionError(
-                f"option {printable(name.strip())} is given twice", remedy="Leave one of them out"
-            )
+            raise OptionError(f"option {printable(name.strip())} is given twice", remedy="Leave one of them out")
         options[name.strip()] = value
     return options
 

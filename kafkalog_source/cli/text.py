@@ -11,6 +11,10 @@ from kafkalog_source.errors import printable
 __all__ = ["complain", "json_line", "one_line", "quoted", "table"]
 
 
+_WIDEST = 64
+"""A topic's name may have 249 characters; such a row sticks out and leaves the others as they are."""
+
+
 def one_line(text: str) -> str:
     """Bring a message into one line, with control characters escaped."""
     return printable(" ".join(text.split("\n")))
@@ -34,7 +38,7 @@ def quoted(text: str) -> str:
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]], right: frozenset[str]) -> Iterator[str]:
     """Lay rows out under heads; the columns whose heads are in `right` are flush right."""
     cells = [list(heads), *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
+    widths = [min(max(len(row[column]) for row in cells), _WIDEST) for column in range(len(heads))]
     for row in cells:
         padded = (
             cell.rjust(width) if head in right else cell.ljust(width)

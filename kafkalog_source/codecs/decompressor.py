@@ -16,7 +16,7 @@ from kafkalog_source.errors import UnsupportedFormatError
 from kafkalog_source.format import Codec
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from typing_extensions import Buffer
 
     from kafkalog_source._core.memory import View
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isal import igzip_lib
+from isal import isal_zlib
+from isal.igzip_lib import IsalError
 
 from kafkalog_source.errors import CodecError, LimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from typing_extensions import Buffer
+
+_GZIP = 31
+"""zlib's number for gzip's framing and the largest window."""
 
 
 def decompress_gzip(source: Buffer, limit: int) -> bytes:
@@ -25,13 +29,11 @@ def decompress_gzip(source: Buffer, limit: int) -> bytes:
 
 def _decompress_member(source: Buffer, limit: int) -> tuple[bytes, bytes]:
     """The content of the first member, and the bytes after it."""
-    decompressor = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    decompressor = isal_zlib.decompressobj(wbits=_GZIP)
     try:
         # One byte over the limit tells a payload that is too large from one that just fits.
         content = decompressor.decompress(source, limit + 1)
-        if len(content) <= limit and not decompressor.eof and not decompressor.needs_input:
-            content += decompressor.decompress(b"", limit + 1 - len(content))
-    except igzip_lib.IsalError as error:
+    except IsalError as error:
         raise CodecError("the gzip payload is damaged", found=str(error)) from None
     if len(content) > limit:
         raise LimitError(

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import zstandard
 
-from kafkalog_source._core.framing import zstd_bound
+from kafkalog_source._core.framing import zstd_frames
 from kafkalog_source.errors import CodecError, LimitError
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from kafkalog_source._core.memory import Scratch, View
 
 MAX_WINDOW_SIZE = 1 << 27
@@ -19,16 +21,17 @@ _AT_ONCE = 4 << 20
 
 
 class ZstdStream:
-    """Reads the zstd frames of a payload into scratch memory."""
+    """Reads the zstd frames of a payload."""
 
     def __init__(self) -> None:
         self._context = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_SIZE)
 
-    def decompress(self, source: View, scratch: Scratch, limit: int) -> memoryview:
-        """The content of `source` as a view of `scratch`, `limit` bytes at most."""
-        bound = zstd_bound(source)
-        scratch.reserve(min(bound + 1, _AT_ONCE))
+    def decompress(self, source: View, scratch: Scratch, limit: int) -> Buffer:
+        """The content of `source`, `limit` bytes at most; in `scratch` unless it is small."""
+        frames, bound = zstd_frames(source)
         try:
+            if frames == 1 and bound <= min(limit, _AT_ONCE):
+                return self._context.decompress(memoryview(source), max_output_size=bound)
             written = self._read(source, scratch, bound, limit)
         except zstandard.ZstdError as error:
             raise CodecError("the zstd payload is damaged", found=str(error)) from None
@@ -41,11 +44,12 @@ class ZstdStream:
         return scratch.view(0, written)
 
     def _read(self, source: View, scratch: Scratch, bound: int, limit: int) -> int:
-        reader = self._context.stream_reader(source, read_across_frames=True)
+        reader = self._context.stream_reader(memoryview(source), read_across_frames=True)
         written = 0
         # One byte over the limit tells a payload that is too large from one that just fits; one over the bound
         # makes the library read to the end of the last frame, where its checksum is.
         most = min(bound, limit) + 1
+        scratch.reserve(min(most, _AT_ONCE))
         while written < most:
             if written == scratch.capacity:
                 scratch.reserve(min(most, 2 * scratch.capacity), keep=written)

@@ -48,9 +48,7 @@ def is_log_dir(path: str) -> bool:
 def nested_log_dirs(paths: Iterable[str]) -> list[str]:
     """Pick the log dirs among some directories; looks at a bounded number of them."""
     # What may not be entered cannot be suggested either.
-    looked_at = (
-        path for path in itertools.islice(paths, _MOST_CHILDREN) if os.access(path, os.R_OK | os.X_OK)
-    )
+    looked_at = (path for path in itertools.islice(paths, _MOST_CHILDREN) if os.access(path, os.R_OK | os.X_OK))
     return sorted(filter(is_log_dir, looked_at))
 
 

@@ -33,9 +33,7 @@ from kafkalog_source.logdir.state import LogDirState, read_state
 __all__ = ["list_logs"]
 
 
-def list_logs(
-    paths: Sequence[str], *, wanted: Callable[[str, int], bool], follow_symlinks: bool = False
-) -> Listing:
+def list_logs(paths: Sequence[str], *, wanted: Callable[[str, int], bool], follow_symlinks: bool = False) -> Listing:
     """List the partitions and segments that some paths hold.
 
     Parameters
@@ -129,9 +127,7 @@ class _Search:
         if place.pattern is not None:
             if not _names_segment(place):
                 if ".log" in os.path.basename(place.path):
-                    self.skipped.append(
-                        Skipped(place.path, "not named as a live segment (20 digits and .log)")
-                    )
+                    self.skipped.append(Skipped(place.path, "not named as a live segment (20 digits and .log)"))
                 return False
             if os.path.islink(place.path):
                 place.root.admit(place.path)

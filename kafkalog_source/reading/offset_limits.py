@@ -72,9 +72,7 @@ def starting_limit(options: ReadOptions) -> OffsetLimit:
 
 def ending_limit(options: ReadOptions) -> OffsetLimit:
     """Tell where to end, which is exclusive, by the same precedence as the start."""
-    return _limit(
-        "ending", options.ending_timestamp, options.ending_offsets_by_timestamp, options.ending_offsets
-    )
+    return _limit("ending", options.ending_timestamp, options.ending_offsets_by_timestamp, options.ending_offsets)
 
 
 def _limit(

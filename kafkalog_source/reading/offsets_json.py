@@ -41,9 +41,7 @@ def topic_name(name: str, topic: object) -> str:
     """Check that a topic's name is one that Kafka allows, so that a typing error shows at once."""
     if isinstance(topic, str) and _TOPIC.fullmatch(topic) and topic not in (".", ".."):
         return topic
-    raise invalid(
-        name, "names no legal topic", topic, "1 to 249 letters, digits, dots, underscores or hyphens"
-    )
+    raise invalid(name, "names no legal topic", topic, "1 to 249 letters, digits, dots, underscores or hyphens")
 
 
 def parse_assign(name: str, value: object) -> dict[str, tuple[int, ...]]:
@@ -116,14 +114,10 @@ def _load(name: str, text: str, example: str) -> object:
     if not text.strip():
         raise invalid(name, "is empty", text, example)
     try:
-        return json.loads(
-            text, object_pairs_hook=_no_duplicates, parse_int=_bounded_int, parse_constant=_no_constant
-        )
+        return json.loads(text, object_pairs_hook=_no_duplicates, parse_int=_bounded_int, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         problem = f"is not valid JSON at character {error.pos}: {error.msg}"
-        raise OptionError(
-            f"option {name} {problem}", found=_fragment(text, error.pos), expected=example
-        ) from None
+        raise OptionError(f"option {name} {problem}", found=_fragment(text, error.pos), expected=example) from None
     except _BadJsonError as error:
         raise OptionError(f"option {name} {error}", found=shown(text), expected=example) from None
     except RecursionError:

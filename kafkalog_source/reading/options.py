@@ -166,9 +166,7 @@ _SPELLED = {name.lower(): name for name in _PARSERS}
 _TOPIC_OPTIONS = ("subscribe", "subscribePattern", "assign")
 
 
-def parse_options(
-    options: Mapping[str, object], paths: object = None, *, streaming: bool = False
-) -> ReadOptions:
+def parse_options(options: Mapping[str, object], paths: object = None, *, streaming: bool = False) -> ReadOptions:
     """Check every option and give the typed whole.
 
     Parameters
@@ -257,9 +255,7 @@ def _refuse_not_yet(options: ReadOptions) -> None:
             raise OptionError(
                 f"option {name} is not supported yet",
                 found=printable(str(value)),
-                remedy=f"Leave it out; the default is {default}"
-                if isinstance(default, str)
-                else "Leave it out",
+                remedy=f"Leave it out; the default is {default}" if isinstance(default, str) else "Leave it out",
             )
 
 

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
 
     import pyarrow as pa
 
     from kafkalog_source.reading.read import SplitReader
     from kafkalog_source.reading.splits import Split
+
+    Results: TypeAlias = "Queue[pa.RecordBatch | _End]"
 
 _BATCHES_AHEAD = 16
 """Arrow batches that a thread may be ahead of the reader of its split."""
@@ -25,9 +28,6 @@ class _End:
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
-
-
-_Results = Queue  # of pa.RecordBatch, and an _End at last
 
 
 def read_in_order(splits: Sequence[Split], readers: Sequence[SplitReader]) -> Iterator[pa.RecordBatch]:
@@ -49,7 +49,7 @@ def read_in_order(splits: Sequence[Split], readers: Sequence[SplitReader]) -> It
             thread.join()
 
 
-def _until_end(results: _Results) -> Iterator[pa.RecordBatch]:
+def _until_end(results: Results) -> Iterator[pa.RecordBatch]:
     while True:
         item = results.get()
         if isinstance(item, _End):
@@ -63,11 +63,11 @@ class _Crew:
     """The splits that wait, and a queue of results for each split begun, in order."""
 
     def __init__(self, splits: Sequence[Split]) -> None:
-        self._waiting = deque((split, Queue(_BATCHES_AHEAD)) for split in splits)
-        self._all_results: list[_Results] = [results for _, results in self._waiting]
+        self._all_results: list[Results] = [Queue(_BATCHES_AHEAD) for _ in splits]
+        self._waiting = deque(zip(splits, self._all_results, strict=True))
         self._stopped = threading.Event()
 
-    def results(self) -> Iterator[_Results]:
+    def results(self) -> Iterator[Results]:
         yield from self._all_results
 
     def work(self, reader: SplitReader) -> None:
@@ -89,7 +89,7 @@ class _Crew:
     def stop(self) -> None:
         self._stopped.set()
 
-    def _put(self, results: _Results, item: pa.RecordBatch | _End) -> bool:
+    def _put(self, results: Results, item: pa.RecordBatch | _End) -> bool:
         """Wait for room; False when reading was stopped."""
         while not self._stopped.is_set():
             try:

@@ -155,5 +155,3 @@ def _pieces(whole: SplitRange, start: int, cuts: list[Cut]) -> Iterator[SplitRan
         start, least = cut.position, cut.least
     if not cuts or cuts[-1].below < whole.high:
         yield replace(whole, span=replace(whole.span, start=start, least=least))
-
-

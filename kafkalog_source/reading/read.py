@@ -35,9 +35,7 @@ class SplitReader:
 
     def __init__(self, options: ReadOptions, columns: Sequence[str]) -> None:
         self._largest_batch = options.max_decompressed_batch_bytes
-        self._settings = DecodeSettings(
-            options.verify_checksums, options.include_control_records, self._largest_batch
-        )
+        self._settings = DecodeSettings(options.verify_checksums, options.include_control_records, self._largest_batch)
         self._batches = ArrowBatches(columns, BlockPool())
         self._decompressor = Decompressor(self._largest_batch)
         self._window = Scratch()

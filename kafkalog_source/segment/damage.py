@@ -57,7 +57,7 @@ class Damage:
             base_offset=self.first_offset,
             found=f"a bad region of {self.size} bytes",
             expected=self.expected,
-            remedy="Restore the file from another replica, or read around the region with startingOffsets and endingOffsets",
+            remedy="Restore the file from another replica, or read around it by startingOffsets and endingOffsets",
         )
 
     def to_dict(self) -> dict[str, str | int | None]:

@@ -69,9 +69,7 @@ def walk_headers(source: LocalFile, start: int, least: int, bound: int) -> Itera
         position += entries.walked
         if code == CODE["end"]:
             want = min(4 * want, _WINDOW_SIZE)
-        elif code != CODE["incomplete"]:
-            return
-        elif entries.next_size > source.size - position:
+        elif code != CODE["incomplete"] or entries.next_size > source.size - position:
             return
         elif entries.count == 0:
             header = read_header(source, position)
@@ -109,7 +107,14 @@ def _unwalked_header(data: bytes, position: int, size: int) -> EntryHeader | Non
 
 
 def _header(
-    data: memoryview, position: int, start: int, size: int, magic: int, _: int, first_offset: int, last_offset: int
+    data: memoryview,
+    position: int,
+    start: int,
+    size: int,
+    magic: int,
+    _: int,
+    first_offset: int,
+    last_offset: int,
 ) -> EntryHeader:
     base_timestamp, max_timestamp = NO_TIMESTAMP, NO_TIMESTAMP
     if magic == 1:

@@ -10,7 +10,12 @@ from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import problem_of
 from kafkalog_source.errors import CodecError, DataLossError, LimitError
 from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.tail import is_zero_to_end, next_sound_entry, not_a_segment
+from kafkalog_source.segment.tail import (
+    begins_like_a_segment,
+    is_zero_to_end,
+    next_sound_entry,
+    not_a_segment,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,7 +125,7 @@ class SpanReader:
                 file=self._source.path,
                 position=position + got,
                 expected=f"{self._span.end} bytes",
-                remedy="Something truncated or replaced it meanwhile: read it again, or read a snapshot of the directory",
+                remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
             )
         return int(self._entries.walk(self._window, size))
 
@@ -182,7 +187,7 @@ class SpanReader:
         above = self._entries.last_offset
         found = next_sound_entry(source, position + 1, span.end, above, span.bound)
         torn = code == _INCOMPLETE and found is None and span.to_file_end
-        if position == 0 and found is None and not torn:
+        if position == 0 and found is None and not (torn and begins_like_a_segment(source, span.least)):
             raise not_a_segment(source)
         reason, expected = problem_of(code)
         end = span.end if found is None else found

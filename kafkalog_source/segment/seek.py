@@ -7,6 +7,7 @@ segment is walked from its start.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -97,12 +98,9 @@ class Seeker:
 
     def last_header(self) -> EntryHeader | None:
         """The last header that can be reached; None for a file without one."""
-        last = None
         entry = self._offsets.before(self.source.size)
         start = entry.position if entry is not None and self._sound(entry.position) is not None else 0
-        for last in walk_headers(self.source, start, self.place.least, self.place.bound):
-            pass
-        return last
+        return next(iter(deque(walk_headers(self.source, start, self.place.least, self.place.bound), maxlen=1)), None)
 
     def cuts(self, start: int, end: int, size: int) -> Iterator[Cut]:
         """Places in (start, end) that cut it into pieces of about `size` bytes, none smaller than a batch.

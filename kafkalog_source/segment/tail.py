@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.walk import find_entry
 from kafkalog_source.errors import KafkaLogError, UnsupportedFormatError
+from kafkalog_source.format import LOG_OVERHEAD, V2_HEADER_SIZE
 from kafkalog_source.segment.entries import sound_entry_at
 
 if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _WINDOW_SIZE = 1 << 20
-_HEADER_SIZE = 61
 _WIDEST_SEGMENT = 1 << 32
 """A segment spans at most 2^31-1 offsets (``LogSegment``), old ones a little more; used to tell noise from headers."""
 
@@ -48,16 +48,23 @@ def next_sound_entry(source: LocalFile, start: int, end: int, above: int, bound:
             if sound_entry_at(source, start + at, above + 1, bound) is not None:
                 return start + at
             at = find_entry(window, at + 1, got, end - start - got, above, bound)
-        if got < _HEADER_SIZE or start + got >= end:
+        if got < V2_HEADER_SIZE or start + got >= end:
             return None
         # The windows overlap by a header, which may lie across their border.
-        start += got - _HEADER_SIZE + 1
+        start += got - V2_HEADER_SIZE + 1
     return None
+
+
+def begins_like_a_segment(source: LocalFile, least: int) -> bool:
+    """Whether the file's first bytes can be the header of a batch that the end of the file cuts."""
+    head = source.read(0, LOG_OVERHEAD)
+    offset = int.from_bytes(head[:8], "big", signed=True)
+    return len(head) < LOG_OVERHEAD or least <= offset < least + _WIDEST_SEGMENT
 
 
 def not_a_segment(source: LocalFile) -> KafkaLogError:
     """The error for a file that holds no batch at all and does not begin like one."""
-    head = source.read(0, _HEADER_SIZE)
+    head = source.read(0, V2_HEADER_SIZE)
     if _is_redpanda(head, source.size):
         return UnsupportedFormatError(
             "this is a segment of Redpanda, whose layout is not Kafka's",
@@ -77,8 +84,8 @@ def not_a_segment(source: LocalFile) -> KafkaLogError:
 
 def _is_redpanda(head: bytes, file_size: int) -> bool:
     """Redpanda's header is little-endian: header CRC, size, base offset, type, ... (``model/record.h``)."""
-    if len(head) < _HEADER_SIZE:
+    if len(head) < V2_HEADER_SIZE:
         return False
     size = int.from_bytes(head[4:8], "little")
     base_offset = int.from_bytes(head[8:16], "little")
-    return _HEADER_SIZE <= size <= file_size and base_offset < 1 << 48 and 1 <= head[16] <= 32
+    return V2_HEADER_SIZE <= size <= file_size and base_offset < 1 << 48 and 1 <= head[16] <= 32

@@ -56,9 +56,7 @@ class KafkaLogDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> NoReturn:
         """Refuse to stream."""
-        raise OptionError(
-            "streaming is not supported yet", remedy="Use spark.read instead of spark.readStream"
-        )
+        raise OptionError("streaming is not supported yet", remedy="Use spark.read instead of spark.readStream")
 
     def simpleStreamReader(self, schema: StructType) -> NoReturn:
         """Refuse to stream."""
@@ -83,20 +81,18 @@ class KafkaLogReader(DataSourceReader):
         Columns that the given schema declares ``NOT NULL``.
     """
 
-    def __init__(
-        self, options: ReadOptions, columns: tuple[str, ...], required: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, options: ReadOptions, columns: tuple[str, ...], required: tuple[str, ...] = ()) -> None:
         self.options = options
         self.columns = columns
         self.required = required
 
     def partitions(self) -> list[InputPartition]:
         """Plan the read, once, on the driver: one partition of Spark's for each split."""
-        from kafkalog_source.reading.scan import plan_read
+        from kafkalog_source.reading.plan import plan_read
 
         with _OwnErrorsOnly():
-            plan = plan_read(self.options, self.columns)
-        for warning in plan.warnings:
+            plan = plan_read(self.options)
+        for warning in plan.report.warnings:
             _log.warning("kafkalog: %s", warning)
         return [InputPartition(split) for split in plan.splits]
 
@@ -104,7 +100,7 @@ class KafkaLogReader(DataSourceReader):
         """Decode one split. Spark makes a partition of None when there is none, and it has no rows."""
         if partition.value is None:
             return
-        from kafkalog_source.reading.scan import read_split
+        from kafkalog_source.reading.read import read_split
 
         with _OwnErrorsOnly():
             for arrow_batch in read_split(partition.value, self.options, self.columns):

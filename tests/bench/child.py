@@ -183,7 +183,7 @@ def threads(arguments: argparse.Namespace) -> dict[str, Any]:
     """One thread and two by turns over the same partitions of a log dir: the best seconds of each."""
     import kafkalog_source
 
-    options = {"assign": {"bench": list(range(arguments.partitions))}}
+    assign = {"bench": list(range(arguments.partitions))}
     best: dict[str, float] = {}
     end = time.perf_counter() + arguments.seconds
     for done in range(1000):
@@ -191,7 +191,7 @@ def threads(arguments: argparse.Namespace) -> dict[str, Any]:
             break
         for count in (1, 2):
             start = time.perf_counter()
-            for _ in kafkalog_source.scan(str(arguments.directory), threads=count, **options).to_reader():
+            for _ in kafkalog_source.scan(str(arguments.directory), threads=count, assign=assign).to_reader():
                 pass
             best[str(count)] = min(best.get(str(count), 1e9), time.perf_counter() - start)
     return {"seconds": best}

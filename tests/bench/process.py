@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ def run(command: Sequence[str]) -> list[dict[str, Any]]:
         raise RunError(f"{command[0]} ran for more than {TIMEOUT_S} s") from error
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not lines:
-        raise RunError(last_line(done.stderr) or f"{command[0]} ended with status {done.returncode}")
+        raise RunError(failure(done.stderr) or f"{command[0]} ended with status {done.returncode}")
     return lines
 
 
@@ -47,7 +48,9 @@ def child(module: str, *arguments: str) -> dict[str, Any]:
     return run([sys.executable, "-m", f"tests.bench.{module}", *arguments])[-1]
 
 
-def last_line(text: str) -> str:
-    """The last line that says something: where Python puts the error, and Maven nearly does."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else ""
+def failure(text: str) -> str:
+    """The line of standard error that names the error, or its last line where none does."""
+    named = re.findall(r"^(?:: )?([\w.]*(?:Error|Exception): .*)$", text, re.MULTILINE)
+    lines = named or text.split("\n")
+    said = [line.strip() for line in lines if line.strip()]
+    return said[-1][:300] if said else ""

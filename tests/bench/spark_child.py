@@ -15,6 +15,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from kafkalog_source.spark import KafkaLogDataSource
 from tests.bench.cases import FEW, MANY, SPARK_TASKS
 from tests.bench.ready_source import ReadySource
 
@@ -45,7 +46,8 @@ def session() -> SparkSession:
     }.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
-    spark.dataSource.register(ReadySource)
+    for source in (KafkaLogDataSource, ReadySource):
+        spark.dataSource.register(source)
     return spark
 
 

@@ -52,3 +52,8 @@ def test_what_a_worker_raised_is_found_in_the_pages_that_spark_makes_of_it(raise
 def test_any_other_error_is_its_first_line_and_printable() -> None:
     assert one_line(RuntimeError("\nfirst \x1b[31m\nsecond")) == "RuntimeError: first \\x1b[31m"
     assert one_line(RuntimeError()) == "RuntimeError: no message"
+
+
+def test_what_java_said_is_told_and_not_the_name_of_the_call() -> None:
+    text = "An error occurred while calling o247.load.\n: org.apache.spark.SparkException: no room\n\tat x"
+    assert one_line(RuntimeError(text)) == "org.apache.spark.SparkException: no room"

@@ -18,6 +18,7 @@ from spark_jobs.log_to_parquet import Config, Output, main
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "spark_jobs" / "sample" / "kafka-logs"
+JOB = ROOT / "spark_jobs" / "log_to_parquet.py"
 CONFIG = ROOT / "conf" / "log_to_parquet.toml"
 RECORDS = {
     "c-zstd": 64,
@@ -28,7 +29,7 @@ RECORDS = {
     "v2-mixed": 360,
 }
 
-on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("job_spark")]
 
 
 def parquet_rows(output: Path) -> list[dict[str, object]]:
@@ -106,12 +107,13 @@ def test_a_dry_run_as_json_counts_what_is_on_disk(tmp_path: Path, capsys: pytest
     assert (plan["partitions"], plan["segments"], plan["bytes"]) == (2, len(segments), size)
 
 
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("job") / "out"
+
+
 class TestOnSpark:
     pytestmark = on_spark
-
-    @pytest.fixture(scope="class")
-    def output(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        return tmp_path_factory.mktemp("job") / "out"
 
     def run(self, output: Path, *more: str) -> int:
         return main([str(SAMPLE), "--output", str(output), *more])
@@ -175,14 +177,21 @@ class TestOnSpark:
         assert str(damaged) in printed.err
         assert "CorruptBatchError" in printed.err
 
-    def test_it_runs_as_a_module_and_by_spark_submit(self, tmp_path: Path) -> None:
-        environment = os.environ | {"SPARK_CONF_DIR": str(ROOT / "conf"), "PYSPARK_PYTHON": sys.executable}
-        submit = Path(sys.executable).parent / "spark-submit"
-        script = ROOT / "spark_jobs" / "log_to_parquet.py"
-        for start in ([sys.executable, "-m", "spark_jobs.log_to_parquet"], [submit, script]):
-            command = [*start, SAMPLE, "--output", tmp_path / "out", "--json"]
-            done = subprocess.run(
-                command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, done.stderr
-            assert json.loads(done.stdout)["records"] == sum(RECORDS.values())
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param([Path(sys.executable).parent / "spark-submit", JOB], id="spark-submit"),
+        pytest.param(
+            [sys.executable, "-m", "spark_jobs.log_to_parquet"], id="python", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_it_runs_as_a_program(tmp_path: Path, start: list[str | Path]) -> None:
+    environment = os.environ | {"SPARK_CONF_DIR": str(ROOT / "conf"), "PYSPARK_PYTHON": sys.executable}
+    command = [*start, SAMPLE, "--output", tmp_path / "out", "--json"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["records"] == sum(RECORDS.values())

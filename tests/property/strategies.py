@@ -126,7 +126,7 @@ def messages(offset: int, magic: int) -> st.SearchStrategy[Message]:
 @st.composite
 def wrappers(draw: st.DrawFn, base_offset: int, magic: int) -> Wrapper:
     """A compressed set of entries of either magic."""
-    inner_magics = st.sampled_from([magic, magic, magic, 1 - magic])
+    inner_magics = st.sampled_from([magic, magic, magic, 1 - magic if magic else magic])
     inner = [
         draw(messages(base_offset + delta, draw(inner_magics))) for delta in draw(rising(least=1, most=5))
     ]

@@ -91,8 +91,9 @@ def _absolute_base(outer: Entry, inner: list[Entry]) -> int:
 
 
 def _seen_from_outside(entry: Entry, outer: Entry, base: int) -> Entry:
+    """A v1 entry takes the wrapper's kind of time, also that of a v0 wrapper, which has none."""
     timestamp, timestamp_type = entry.timestamp, entry.timestamp_type
-    if outer.magic == 1 and entry.magic == 1:
+    if entry.magic == 1:
         timestamp_type = outer.timestamp_type
         if timestamp_type == LOG_APPEND_TIME:
             timestamp = outer.timestamp
@@ -114,7 +115,7 @@ def _record(entry: Entry, outer: Entry, position: int, base_offset: int) -> RefR
         is_transactional=False,
         is_control=False,
         control_type=None,
-        magic=outer.magic,
+        magic=entry.magic,
         compression=outer.codec,
         batch_position=position,
         batch_base_offset=base_offset,

@@ -30,8 +30,8 @@ class RefRecord:
     """One record with every column that the bytes of its batch decide.
 
     What v0 and v1 do not have (leader epoch, producer, sequence) is None, and so
-    is -1 in v2. `magic`, `compression` and the two batch columns are those of the
-    top-level entry.
+    is -1 in v2. `magic` is the record's own, also inside a wrapper of the other
+    magic; `compression` and the two batch columns are those of the top-level entry.
     """
 
     offset: int

@@ -21,6 +21,7 @@ FixtureCase = Callable[[str], Path]
 
 READABLE = [name for name in CASES if name not in ("corrupt", "log-0.7")]
 PARTITION = re.compile(r"(.+)-(\d+)")
+SET_ASIDE = re.compile(PARTITION.pattern + r"\.[0-9a-f]{32}-(delete|future|stray)")
 INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
 FROM_ORACLE = tuple(name for name in COLUMNS if name != "controlType")
 """Kafka's dump does not name control types; the reference test holds them."""
@@ -32,7 +33,7 @@ def none_if_minus_one(number: int) -> int | None:
 
 def oracle_row(log: Path, batch: OracleBatch, record: OracleRecord) -> Row:
     """The columns of FROM_ORACLE."""
-    place = PARTITION.fullmatch(log.parent.name)
+    place = SET_ASIDE.fullmatch(log.parent.name) or PARTITION.fullmatch(log.parent.name)
     return (
         record.key,
         record.value,

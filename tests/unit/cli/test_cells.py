@@ -78,3 +78,8 @@ def test_a_table_is_as_wide_as_its_widest_cells() -> None:
         "a             5",
         "long name  1234",
     ]
+
+
+def test_one_long_name_does_not_widen_all_rows() -> None:
+    lines = list(table(["NAME", "N"], [["a", 5], ["n" * 249, 6]], frozenset({"N"})))
+    assert [len(line) for line in lines] == [67, 67, 252]

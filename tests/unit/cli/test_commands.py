@@ -95,6 +95,16 @@ def test_ls_looks_into_a_wrapper_for_its_first_offset(kafkalog: Kafkalog, tmp_pa
     assert (found["firstOffset"], found["lastOffset"]) == (5, 7)
 
 
+def test_ls_tells_damage_and_goes_on(kafkalog: Kafkalog, logs: Path) -> None:
+    content = bytearray(Wrapper([Message(offset=5)]).encode())
+    content[-1] ^= 1
+    segment = write_segment(partition_dir(logs, "old", 0), bytes(content), base_offset=5)
+    run = kafkalog("ls", logs)
+    assert run.status == 1
+    assert run.err.startswith(f"kafkalog: {segment}")
+    assert ["old", "0", "1", str(len(content)), "?", "5"] in [line.split() for line in run.out.splitlines()]
+
+
 def test_ls_tells_damaged_checkpoints(kafkalog: Kafkalog, logs: Path) -> None:
     (logs / "log-start-offset-checkpoint").write_text("7\n0\n")
     run = kafkalog("ls", logs)
@@ -139,7 +149,7 @@ def test_dump_as_json_lines(kafkalog: Kafkalog, logs: Path) -> None:
         (["--assign", '{"orders":[0]}', "--starting-offsets", '{"orders":{"0":2}}'], [2, 3]),
         (["--assign", '{"orders":[0]}', "--ending-offsets", '{"orders":{"0":1}}'], [0]),
         (["--assign", '{"orders":[1]}'], []),
-        (["--subscribe", "orders", "--starting-timestamp", str(TIME)], [0, 1, 2, 3]),
+        (["--assign", '{"orders":[0]}', "--starting-timestamp", str(TIME)], [0, 1, 2, 3]),
         (["--subscribe-pattern", "__.*"], [0]),
         (["-o", "subscribe=__consumer_offsets"], [0]),
     ],
@@ -150,6 +160,21 @@ def test_dump_takes_the_options_of_a_read(
     run = kafkalog("dump", logs, "--json", *flags)
     assert run.err == ""
     assert [json.loads(line)["offset"] for line in run.out.splitlines()] == offsets
+
+
+def test_dump_says_if_nothing_was_chosen(kafkalog: Kafkalog, logs: Path) -> None:
+    run = kafkalog("dump", logs, "--subscribe-pattern", "no such.*")
+    assert (run.status, run.out) == (0, "")
+    assert run.err == "kafkalog: warning: no partition was chosen; kafkalog ls shows which there are\n"
+
+
+def test_dump_tells_a_batch_that_the_end_of_the_log_cuts(kafkalog: Kafkalog, logs: Path) -> None:
+    segment = logs / "orders-0" / "00000000000000000003.log"
+    segment.write_bytes(segment.read_bytes() + Batch([Record()] * 9, base_offset=4).encode()[:-1])
+    run = kafkalog("dump", logs, "--columns", "offset")
+    assert run.out.splitlines() == ["offset=0", "offset=1", "offset=2", "offset=3"]
+    assert run.status == 0
+    assert run.err.startswith(f"kafkalog: warning: {segment}, position ")
 
 
 def test_dump_shows_the_columns_that_are_named(kafkalog: Kafkalog, logs: Path) -> None:

@@ -1,0 +1,30 @@
+from collections.abc import Callable
+
+from typing_extensions import Buffer
+
+from kafkalog_source._core.columns import Columns
+from kafkalog_source._core.memory import Scratch, View
+from kafkalog_source._core.walk import Entries
+
+class Decoder:
+    def __init__(
+        self,
+        columns: Columns,
+        crc32c: Callable[[Buffer], int],
+        crc32: Callable[[Buffer], int],
+        decompress: Callable[[int, int, View], Buffer],
+        low: int = ...,
+        high: int = ...,
+        verify: bool = True,
+        include_control: bool = False,
+    ) -> None: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def body_position(self) -> int: ...
+    @property
+    def batches(self) -> int: ...
+    def start(self) -> None: ...
+    def skip(self) -> None: ...
+    def check(self, window: Scratch, entries: Entries) -> None: ...
+    def decode(self, window: Scratch, window_position: int, entries: Entries) -> int: ...

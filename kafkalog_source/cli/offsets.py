@@ -1,0 +1,56 @@
+"""First and last offset of a segment, with as little reading as they allow."""
+
+from __future__ import annotations
+
+from kafkalog_source.logdir import PartitionLog, SegmentFile
+from kafkalog_source.reading.options import ReadOptions
+from kafkalog_source.reading.read import read_split
+from kafkalog_source.reading.splits import Split, SplitRange
+from kafkalog_source.segment.bounds import next_offset
+from kafkalog_source.segment.entries import EntryHeader, read_header
+from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.source import LocalFile
+
+__all__ = ["first_offset", "last_offset"]
+
+_MAX_OFFSET = 2**63 - 1
+
+
+def first_offset(log: PartitionLog, segment: SegmentFile, options: ReadOptions) -> int | None:
+    """Give the first offset of the first batch; None if the segment does not begin with a batch."""
+    with LocalFile(segment.path) as source:
+        header = read_header(source, 0)
+    if header is None or header.magic >= 2:
+        return None if header is None else header.first_offset
+    # A wrapper of v0 or v1 has the offset of its last record, and only its content tells the first.
+    split = Split((_only_entry(log, segment, header),))
+    arrow_batches = read_split(split, options, ("offset",))
+    return next((batch.column(0)[0].as_py() for batch in arrow_batches if batch.num_rows), None)
+
+
+def last_offset(segment: SegmentFile) -> int | None:
+    """Give the last offset of the last whole batch; None if there is none."""
+    following = next_offset(segment.path, segment.offset_index, segment.base_offset)
+    return None if following is None else following - 1
+
+
+def _only_entry(log: PartitionLog, segment: SegmentFile, header: EntryHeader) -> SplitRange:
+    span = Span(
+        start=0,
+        end=header.size,
+        least=segment.base_offset,
+        bound=_MAX_OFFSET,
+        stop=_MAX_OFFSET,
+        to_file_end=False,
+        torn_is_benign=False,
+    )
+    return SplitRange(
+        segment.path,
+        log.topic,
+        log.partition,
+        span,
+        low=0,
+        high=_MAX_OFFSET,
+        file_size=segment.size,
+        inode=segment.inode,
+    )
