@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from kafkalog_source import scan
+from kafkalog_source.reading.options import parse_options
 
 if TYPE_CHECKING:
     from kafkalog_source.reading.splits import SplitRange
@@ -98,7 +99,10 @@ def plan_of(paths: Sequence[str], options: Mapping[str, str]) -> ReadPlan:
     ReadPlan
         What is there to read.
     """
-    read = scan(list(paths), **options)
+    # scan() has parameters of its own besides the options; this refuses their names first.
+    parse_options(options, list(paths))
+    keywords: dict[str, Any] = dict(options)
+    read = scan(list(paths), **keywords)
     splits = read.splits()
     report = read.report()
     return ReadPlan(

@@ -20,6 +20,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from kafkalog_source.cli.cells import text_value
+from kafkalog_source.cli.text import table
 from kafkalog_source.errors import KafkaLogError, OptionError, printable
 from spark_jobs.job_config import ConfigError, build, load, option_strings, refuse_output_over_input
 from spark_jobs.job_errors import one_line
@@ -226,15 +228,13 @@ def _print_rows(spark: SparkSession, plan: ReadPlan, config: Config) -> None:
         "topic", "partition", "offset", F.col("timestamp").cast("string").alias("timestamp"), "key", "value"
     )
     rows = shown.limit(config.show.rows).collect()
-    print(table_text(shown.columns, [[_cell(value) for value in row] for row in rows]), end="\n\n")
+    cells = [[_cell(value) for value in row] for row in rows]
+    print("\n".join(table(shown.columns, cells, frozenset({"partition", "offset"}))), end="\n\n")
 
 
 def _cell(value: object) -> str:
-    """Make a value fit a line: text where bytes are text, escaped and cut."""
-    if value is None:
-        return "null"
-    text = bytes(value).decode("utf-8", "replace") if isinstance(value, bytes | bytearray) else str(value)
-    text = printable(text)
+    """Make a value fit a column, as the command kafkalog writes it."""
+    text = text_value(bytes(value) if isinstance(value, bytearray) else value)
     return text if len(text) <= _CELL_WIDTH else f"{text[: _CELL_WIDTH - 1]}…"
 
 
@@ -262,9 +262,7 @@ def _write(frame: DataFrame, plan: ReadPlan, output: Output) -> dict[str, int]:
 
 
 def _summary(config: Config, plan: ReadPlan, counts: dict[str, int], seconds: float) -> dict[str, Any]:
-    topics = [
-        asdict(topic) | {"records": counts.get(f"topic_{index}")} for index, topic in enumerate(plan.topics)
-    ]
+    topics = [asdict(topic) | {"records": counts.get(f"topic_{index}")} for index, topic in enumerate(plan.topics)]
     return {
         "input": list(config.input.paths),
         "output": config.output.path,

@@ -132,11 +132,13 @@ cdef class Lz4Frames:
         pos[0] += 4
         plain[0] = (word & 0x80000000) != 0
         size = word & 0x7FFFFFFF
+        if size == 0:
+            return 0
         if size > largest:
             raise bad_stream("lz4", "a block is larger than the frame allows", found=size, expected=f"at most {largest}")
         if size + (4 if block_checksums else 0) > end - pos[0]:
             raise bad_stream("lz4", "a block is cut")
-        if size and block_checksums:
+        if block_checksums:
             self.view.set(p + pos[0], size)
             if <uint32_t>self.xxh32(self.view) != load_u32_le(p + pos[0] + size):
                 raise bad_stream("lz4", "a block's checksum is wrong")

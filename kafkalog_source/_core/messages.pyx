@@ -179,6 +179,7 @@ cdef int put_message(const Message* message, const Batch* wrapper, const Wanted*
         if t.fixed[<int>MAGIC].wanted:
             put_i32(&t.fixed[<int>MAGIC], row, message.magic)
         if t.fixed[<int>TIMESTAMP_TYPE].wanted:
-            put_i32(&t.fixed[<int>TIMESTAMP_TYPE], row, -1 if message.magic == 0 else <int32_t>wrapper.log_append_time)
+            # One of them is v0, which knows no timestamp type, and the wrapper's type counts.
+            put_i32(&t.fixed[<int>TIMESTAMP_TYPE], row, -1)
     t.rows += 1
     return Code.OK

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kafkalog_source.errors import OptionError
+from kafkalog_source.errors import OptionError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,7 @@ COLUMN_TYPES: dict[str, pa.DataType] = {
     "isTransactional": pa.bool_(),
     "isControl": pa.bool_(),
     "controlType": pa.string(),
+    "transactionState": pa.string(),
     "magic": pa.int32(),
     "compression": pa.string(),
     "keySize": pa.int32(),
@@ -37,23 +38,23 @@ COLUMN_TYPES: dict[str, pa.DataType] = {
     "file": pa.string(),
     "batchPosition": pa.int64(),
     "batchBaseOffset": pa.int64(),
+    "_corrupt_record": pa.string(),
 }
 """Every column in its documented order, with its Arrow type as Spark demands it."""
 
 DEFAULT_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 """The columns of Spark's own Kafka source."""
 
-LATER_COLUMNS = ("transactionState", "_corrupt_record")
-"""Columns of the contract that are not built yet."""
+_NOT_YET = frozenset({"transactionState", "_corrupt_record"})
 
 
 def check_columns(columns: Sequence[str]) -> tuple[str, ...]:
     """The columns asked for, or an OptionError for one that does not exist or comes twice."""
+    existing = [name for name in COLUMN_TYPES if name not in _NOT_YET]
     for name in columns:
-        if name in LATER_COLUMNS:
-            raise OptionError(f"the column {name!r} is not supported yet", expected=", ".join(COLUMN_TYPES))
-        if name not in COLUMN_TYPES:
-            raise OptionError(f"there is no column {name!r}", expected="one of " + ", ".join(COLUMN_TYPES))
+        if name not in existing:
+            problem = "is not supported yet" if name in _NOT_YET else "does not exist"
+            raise OptionError(f"the column {printable(name)!r} {problem}", expected="one of " + ", ".join(existing))
     if len(set(columns)) < len(columns):
         raise OptionError("a column is asked for twice", found=", ".join(columns))
     return tuple(columns)

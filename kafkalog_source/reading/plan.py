@@ -139,10 +139,10 @@ class _Chosen:
 
 
 def _cuts_below(seeker: Seeker, start: int, end: int, target: int, high: int) -> Iterator[Cut]:
-    """The places to cut at, up to the first at or above offset `high`, where nothing more is wanted."""
+    """The places to cut at, up to the first from which on all offsets are `high` or more, where nothing is wanted."""
     for cut in seeker.cuts(start, end, target):
         yield cut
-        if cut.below >= high:
+        if cut.least >= high:
             return
 
 
@@ -153,5 +153,5 @@ def _pieces(whole: SplitRange, start: int, cuts: list[Cut]) -> Iterator[SplitRan
         span = replace(whole.span, start=start, end=cut.position, least=least, bound=cut.below, to_file_end=False)
         yield replace(whole, span=span)
         start, least = cut.position, cut.least
-    if not cuts or cuts[-1].below < whole.high:
+    if not cuts or cuts[-1].least < whole.high:
         yield replace(whole, span=replace(whole.span, start=start, least=least))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _WINDOW_SIZE = 1 << 18
+_CODEC_MASK = 7
 _LARGEST_CHECKED = 64 << 20
 """Larger batches are not read only to find out whether a place is a good one to start from."""
 
@@ -33,6 +34,7 @@ class EntryHeader:
     position, size : int
         Bytes; the whole entry, headers included.
     magic : int
+    compressed : bool
     first_offset, last_offset : int
         Of a v0 or v1 entry both are its own, which for a wrapper is its last record's.
     base_timestamp_ms, max_timestamp_ms : int
@@ -42,6 +44,7 @@ class EntryHeader:
     position: int
     size: int
     magic: int
+    compressed: bool
     first_offset: int
     last_offset: int
     base_timestamp_ms: int
@@ -103,7 +106,8 @@ def _unwalked_header(data: bytes, position: int, size: int) -> EntryHeader | Non
     (first_offset,) = struct.unpack_from(">q", data)
     magic = data[MAGIC_POSITION]
     delta = struct.unpack_from(">i", data, 23)[0] if magic == 2 else 0
-    return _header(memoryview(data), position, 0, size, magic, 0, first_offset, first_offset + delta)
+    attributes = data[22 if magic == 2 else 17]
+    return _header(memoryview(data), position, 0, size, magic, attributes, first_offset, first_offset + delta)
 
 
 def _header(
@@ -112,7 +116,7 @@ def _header(
     start: int,
     size: int,
     magic: int,
-    _: int,
+    attributes: int,
     first_offset: int,
     last_offset: int,
 ) -> EntryHeader:
@@ -122,7 +126,16 @@ def _header(
         max_timestamp = base_timestamp
     elif magic == 2:
         base_timestamp, max_timestamp = struct.unpack_from(">qq", data, start + 27)
-    return EntryHeader(position + start, size, magic, first_offset, last_offset, base_timestamp, max_timestamp)
+    return EntryHeader(
+        position + start,
+        size,
+        magic,
+        attributes & _CODEC_MASK != 0,
+        first_offset,
+        last_offset,
+        base_timestamp,
+        max_timestamp,
+    )
 
 
 def is_sound(source: LocalFile, header: EntryHeader) -> bool:

@@ -169,10 +169,11 @@ def scan_start_for_time(seeker: Seeker, timestamp_ms: int) -> int:
 def may_hold_time(header: EntryHeader, timestamp_ms: int) -> bool:
     """Whether a record of the batch can be at or after `timestamp_ms`, as far as its header can be trusted.
 
-    A maximum of -1 or below the base timestamp is not believed (such batches were published).
+    A maximum of -1 or below the base timestamp is not believed (such batches were published). A compressed v0 message
+    has no time, yet there may be v1 messages inside (KAFKA-4298).
     """
     if header.magic == 0:
-        return False
+        return header.compressed
     if header.max_timestamp_ms == -1 or header.max_timestamp_ms < header.base_timestamp_ms:
         return True
     return header.max_timestamp_ms >= timestamp_ms

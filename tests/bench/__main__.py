@@ -25,14 +25,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", default=[], metavar="ROW", help="decode only these: v2-lz4-100, 'v1-*'"
     )
-    parser.add_argument(
-        "--readers", default=",".join(READERS), help="who decodes, by comma (default: %(default)s)"
-    )
+    parser.add_argument("--readers", default=",".join(READERS), help="who decodes, by comma (default: %(default)s)")
     parser.add_argument("--rounds", type=int, help="turns of every reader or query (default: 3; quick: 2)")
     parser.add_argument("--seconds", type=float, help="for each reader in a turn (default: 4; quick: 2)")
-    parser.add_argument(
-        "--data", type=Path, default=ROOT / "build" / "bench", help="cache of segments and classes"
-    )
+    parser.add_argument("--data", type=Path, default=ROOT / "build" / "bench", help="cache of segments and classes")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     parsed = parser.parse_args(arguments)
     _check(parser, parsed)
@@ -63,23 +59,23 @@ def measure(options: argparse.Namespace) -> list[Block]:
         "decode": lambda: decode.measure(cache, options.rows, options.readers, effort),
         "spark": lambda: spark.measure(cache, cases.spark_rows(), options.rounds),
         "memory": lambda: memory.measure(cache, cases.memory_rows(quick=options.quick)),
-        "threads": lambda: threads.measure(
-            cache, cases.threads_rows(quick=options.quick), 2 * options.seconds
-        ),
+        "threads": lambda: threads.measure(cache, cases.threads_rows(quick=options.quick), 2 * options.seconds),
     }
     return [parts[part]() for part in PARTS if part in options.parts]
 
 
 def main(arguments: list[str]) -> int:
     """Print the report; 1 where something could not be measured."""
-    options = parse(arguments)
+    options, load = parse(arguments), machine.load()
+    if load > 0.5:
+        print(f"the machine is busy (load {load:.1f}): ratios of times will be off", file=sys.stderr)
     try:
         blocks = measure(options)
     except RunError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     command = shlex.join(["python", "-m", "tests.bench", *arguments])
-    print(render("Benchmark", machine.facts(command), blocks, markdown=options.markdown), end="")
+    print(render("Benchmark", machine.facts(command, load), blocks, markdown=options.markdown), end="")
     return 1 if any(block.failures for block in blocks) else 0
 
 

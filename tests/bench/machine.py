@@ -15,16 +15,21 @@ from tests.bench.segments import JAVA_SOURCES
 PACKAGES = ("kafkalog", "pyarrow", "pyspark", "aiokafka", "kafka-python")
 
 
-def facts(command: str) -> list[str]:
+def load() -> float:
+    """How many processes ran or waited in the last minute."""
+    return os.getloadavg()[0]
+
+
+def facts(command: str, load_before: float) -> list[str]:
     """The lines that stand above the figures."""
-    packages = [f"{name} {_version(name)}" for name in PACKAGES]
-    python = f"{platform.python_implementation()} {platform.python_version()}"
+    cores, memory = len(os.sched_getaffinity(0)), _memory_gib()
+    versions = [f"{platform.python_implementation()} {platform.python_version()}"]
+    versions += [f"{name} {_version(name)}" for name in PACKAGES]
+    versions += [_java_version(), f"Kafka's Java reader {_kafka_version()}"]
     return [
         f"Command: `{command}`",
-        f"Machine: {len(os.sched_getaffinity(0))} cores, {_cpu_model()}, {_memory_gib()} GiB",
-        ", ".join(
-            [f"Versions: {python}", *packages, _java_version(), f"Kafka's Java reader {_kafka_version()}"]
-        ),
+        f"Machine: {cores} cores, {_cpu_model()}, {memory} GiB, load before the run {load_before:.1f}",
+        "Versions: " + ", ".join(versions),
     ]
 
 

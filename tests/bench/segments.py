@@ -62,9 +62,7 @@ class Cache:
     def _build_java(self) -> str:
         missing = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
         if missing:
-            raise RunError(
-                f"the benchmark needs Java 17 or newer and Maven: {' and '.join(missing)} not found"
-            )
+            raise RunError(f"the benchmark needs Java 17 or newer and Maven: {' and '.join(missing)} not found")
         target = self.directory / "java"
         stamp, wanted = target / "sources.sha256", _digest(JAVA_SOURCES)
         if not stamp.exists() or stamp.read_text() != wanted:
@@ -91,6 +89,4 @@ def _compile(target: Path) -> None:
     )
     if done.returncode:
         errors = [line for line in done.stdout.splitlines() if line.startswith("[ERROR]")]
-        raise RunError(
-            f"Maven could not build {pom}: {errors[0][:300] if errors else done.stderr.strip()[:300]}"
-        )
+        raise RunError(f"Maven could not build {pom}: {errors[0][:300] if errors else done.stderr.strip()[:300]}")

@@ -35,9 +35,7 @@ def measure(cache: Cache, rows: Sequence[Row], rounds: int) -> Block:
             ours = seconds["kafkalog many"] - seconds["kafkalog few"]
             ready = seconds["ready many"] - seconds["ready few"]
             if min(ours, ready) <= 0:
-                block.failures.append(
-                    f"{row.label}, {query}: more data took no longer; the machine is too busy"
-                )
+                block.failures.append(f"{row.label}, {query}: more data took no longer; the machine is too busy")
                 continue
             cells = (row.label, query, number(records / ours), number(records / ready), number(ours / ready))
             block.rows.append(cells)

@@ -48,9 +48,7 @@ def _text_rows(block: Block) -> Iterator[str]:
     widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
     for line in lines:
         first = line[0].ljust(widths[0])
-        yield "  ".join(
-            [first, *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
-        )
+        yield "  ".join([first, *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))])
 
 
 def number(value: float | None) -> str:

@@ -23,9 +23,7 @@ def measure(cache: Cache, rows: Sequence[Row], seconds: float) -> Block:
     for row in rows:
         log_dir = cache.log_dir(row.segment, PARTITIONS)
         try:
-            answer = child(
-                "child", "threads", str(log_dir), "--partitions", str(PARTITIONS), "--seconds", str(seconds)
-            )
+            answer = child("child", "threads", str(log_dir), "--partitions", str(PARTITIONS), "--seconds", str(seconds))
             records = row.segment.records * PARTITIONS / 1e6
             one, two = answer["seconds"]["1"], answer["seconds"]["2"]
             cells = (row.label, number(records / one), number(records / two), number(one / two))

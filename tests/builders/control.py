@@ -7,9 +7,7 @@ import struct
 from tests.builders.v2 import Record
 
 
-def control_record(
-    kind: int, *, version: int = 0, value: bytes | None = b"", key: bytes | None = None
-) -> Record:
+def control_record(kind: int, *, version: int = 0, value: bytes | None = b"", key: bytes | None = None) -> Record:
     """A control record of any kind and version; `key` replaces its whole key."""
     return Record(key=struct.pack(">hh", version, kind) if key is None else key, value=value)
 

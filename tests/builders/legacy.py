@@ -77,11 +77,7 @@ class Wrapper:
 
     @property
     def last_offset(self) -> int:
-        return (
-            max((message.offset for message in self.messages), default=0)
-            if self.offset is None
-            else self.offset
-        )
+        return max((message.offset for message in self.messages), default=0) if self.offset is None else self.offset
 
     def encode(self) -> bytes:
         attributes = CODEC_NUMBERS[self.codec] | self.log_append_time << 3

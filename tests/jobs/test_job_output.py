@@ -43,9 +43,7 @@ def test_an_error_of_kafkalog_keeps_its_message() -> None:
 )
 def test_what_a_worker_raised_is_found_in_the_pages_that_spark_makes_of_it(raised: str, line: str) -> None:
     traceback = f'Traceback (most recent call last):\n  File "x.py", line 1\n    call()\n{raised}\n'
-    pages = (
-        f"An exception was thrown from the Python worker:\n{traceback}\n\tat org.apache.spark\n{traceback}"
-    )
+    pages = f"An exception was thrown from the Python worker:\n{traceback}\n\tat org.apache.spark\n{traceback}"
     assert one_line(RuntimeError(pages)) == line
 
 

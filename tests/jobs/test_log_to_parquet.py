@@ -54,6 +54,7 @@ def test_the_shipped_config_shows_the_defaults() -> None:
         ([str(SAMPLE), "--output", str(SAMPLE / "out")], "overlap"),
         ([str(SAMPLE), "--output", "out", "--option", "subscribe"], "must be NAME=VALUE"),
         ([str(SAMPLE), "--output", "out", "--option", "subscrib=a"], "Did you mean subscribe?"),
+        ([str(SAMPLE), "--output", "out", "--option", "threads=2"], "unknown option threads"),
         ([str(SAMPLE), "--output", "out", "--show", "-1"], "must not be negative"),
         (["--config", "none.toml"], "No such file"),
     ],
@@ -78,16 +79,12 @@ def test_an_unknown_key_of_the_config_is_one_line_that_names_it(
     assert capsys.readouterr().err.endswith("output: unknown key 'compresion'; did you mean 'compression'?\n")
 
 
-def test_an_input_that_is_not_there_is_one_line_and_exit_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_input_that_is_not_there_is_one_line_and_exit_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path / "nothing"), "--output", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_dry_run_prints_the_plan_and_writes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_prints_the_plan_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "out"
     assert main([str(SAMPLE), "--output", str(output), "--dry-run"]) == 0
     printed = capsys.readouterr().out
@@ -118,17 +115,13 @@ class TestOnSpark:
     def run(self, output: Path, *more: str) -> int:
         return main([str(SAMPLE), "--output", str(output), *more])
 
-    def test_the_parquet_holds_every_record_once(
-        self, output: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_the_parquet_holds_every_record_once(self, output: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.run(output, "--show", "3") == 0
         expected = scan(str(SAMPLE)).to_table().to_pylist()
         expected.sort(key=lambda row: (row["topic"], row["partition"], row["offset"]))
         written = parquet_rows(output)
         names = ("topic", "partition", "offset", "timestampType", "key", "value")
-        assert [[row[name] for name in names] for row in written] == [
-            [row[name] for name in names] for row in expected
-        ]
+        assert [[row[name] for name in names] for row in written] == [[row[name] for name in names] for row in expected]
         printed = capsys.readouterr().out
         assert "Damage: none" in printed
         assert f"Parquet: {output}" in printed
@@ -155,9 +148,7 @@ class TestOnSpark:
         assert self.run(output, *arguments) == 0
         assert Counter(row["topic"] for row in parquet_rows(output)) == {"c-zstd": 64}
 
-    def test_fail_stops_before_anything_is_written(
-        self, output: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_fail_stops_before_anything_is_written(self, output: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.run(output)
         before = parquet_rows(output)
         capsys.readouterr()
@@ -184,9 +175,7 @@ class TestOnSpark:
     "start",
     [
         pytest.param([Path(sys.executable).parent / "spark-submit", JOB], id="spark-submit"),
-        pytest.param(
-            [sys.executable, "-m", "spark_jobs.log_to_parquet"], id="python", marks=pytest.mark.slow
-        ),
+        pytest.param([sys.executable, "-m", "spark_jobs.log_to_parquet"], id="python", marks=pytest.mark.slow),
     ],
 )
 def test_it_runs_as_a_program(tmp_path: Path, start: list[str | Path]) -> None:

@@ -36,19 +36,20 @@ def check(what: str, found: object, expected: object) -> None:
     print(f"ok: {what}")
 
 
-def installed_modules_import() -> None:
-    """Import every module but Spark's, which shows that each compiled one is there and loads."""
+def kafkalog_is_installed() -> None:
     package = importlib.import_module("kafkalog_source")
     place = Path(package.__file__ or "").resolve()
-    check(
-        "kafkalog comes from an installation",
-        place.is_relative_to(SAMPLE.parents[2] / "kafkalog_source"),
-        False,
-    )
-    for module in pkgutil.walk_packages(package.__path__, "kafkalog_source."):
-        if not module.name.startswith("kafkalog_source.spark"):
-            importlib.import_module(module.name)
-    check("pyspark is not imported before it is needed", "pyspark" in sys.modules, False)
+    check("kafkalog comes from an installation", place.is_relative_to(SAMPLE.parents[2] / "kafkalog_source"), False)
+
+
+def every_module_imports() -> None:
+    """Show that each compiled module is there and loads."""
+    package = importlib.import_module("kafkalog_source")
+    names = [module.name for module in pkgutil.walk_packages(package.__path__, "kafkalog_source.")]
+    for name in names:
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
+    check("all modules import", {"kafkalog_source.spark", "kafkalog_source._core"} <= set(names), True)
 
 
 def scan_gives_the_records() -> None:
@@ -57,6 +58,7 @@ def scan_gives_the_records() -> None:
     table = scan(str(SAMPLE), columns=["topic", "partition"]).to_table()
     pairs = zip(table["topic"].to_pylist(), table["partition"].to_pylist(), strict=True)
     check("records by scan()", dict(Counter(pairs)), RECORDS)
+    check("pyspark is not imported before it is needed", "pyspark" in sys.modules, False)
 
 
 def command_runs() -> None:
@@ -69,7 +71,8 @@ def spark_gives_the_records() -> None:
     import pyspark
     from pyspark.sql import SparkSession
 
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     try:
         frame = spark.read.format("kafkalog").load(str(SAMPLE))
         counts = {(row[0], row[1]): row[2] for row in frame.groupBy("topic", "partition").count().collect()}
@@ -81,8 +84,9 @@ def spark_gives_the_records() -> None:
 
 
 def main() -> None:
-    installed_modules_import()
+    kafkalog_is_installed()
     scan_gives_the_records()
+    every_module_imports()
     command_runs()
     if "--spark" in sys.argv[1:]:
         spark_gives_the_records()

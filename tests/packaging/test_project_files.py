@@ -62,11 +62,7 @@ def test_no_module_is_longer_than_400_lines() -> None:
 
 
 def test_make_targets_that_the_readme_names_exist() -> None:
-    named = set(
-        re.findall(
-            r"\bmake ([a-z][a-z-]+)", " ".join(re.findall(r"`[^`]+`|^    .*|^make .*", readme(), re.M))
-        )
-    )
+    named = set(re.findall(r"\bmake ([a-z][a-z-]+)", " ".join(re.findall(r"`[^`]+`|^    .*|^make .*", readme(), re.M))))
     assert named - make_targets() == set()
     assert {"demo", "test"} <= named
 
@@ -84,9 +80,7 @@ def test_listed_make_targets_exist() -> None:
 def test_pyproject_names_every_package() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     tracked = [path.relative_to(ROOT) for path in project_files() if path.name == "__init__.py"]
-    found = {
-        ".".join(path.parent.parts) for path in tracked if path.parts[0] in ("kafkalog_source", "spark_jobs")
-    }
+    found = {".".join(path.parent.parts) for path in tracked if path.parts[0] in ("kafkalog_source", "spark_jobs")}
     # A package may be installed under another name than that of its folder.
     mapped = {folder.replace("/", ".") for folder in settings.get("package-dir", {}).values()}
     assert found - mapped <= set(settings["packages"])
@@ -100,9 +94,7 @@ def test_pyproject_names_every_compiled_module() -> None:
 
 def test_compiled_modules_have_stubs() -> None:
     assert [
-        path.name
-        for path in project_files()
-        if path.suffix == ".pyx" and not path.with_suffix(".pyi").exists()
+        path.name for path in project_files() if path.suffix == ".pyx" and not path.with_suffix(".pyi").exists()
     ] == []
 
 

@@ -126,10 +126,8 @@ def messages(offset: int, magic: int) -> st.SearchStrategy[Message]:
 @st.composite
 def wrappers(draw: st.DrawFn, base_offset: int, magic: int) -> Wrapper:
     """A compressed set of entries of either magic."""
-    inner_magics = st.sampled_from([magic, magic, magic, 1 - magic if magic else magic])
-    inner = [
-        draw(messages(base_offset + delta, draw(inner_magics))) for delta in draw(rising(least=1, most=5))
-    ]
+    inner_magics = st.sampled_from([magic, magic, magic, 1 - magic])
+    inner = [draw(messages(base_offset + delta, draw(inner_magics))) for delta in draw(rising(least=1, most=5))]
     codec = draw(st.sampled_from(["gzip", "snappy", "lz4"]))
     return Wrapper(
         inner,

@@ -36,9 +36,7 @@ def test_scan_equals_the_reference(content: list[Entry]) -> None:
 
 @given(segments(), st.permutations(COLUMNS), st.integers(1, len(COLUMNS)))
 @settings(max_examples=100, deadline=None)
-def test_a_projection_only_drops_and_orders_columns(
-    content: list[Entry], shuffled: list[str], kept: int
-) -> None:
+def test_a_projection_only_drops_and_orders_columns(content: list[Entry], shuffled: list[str], kept: int) -> None:
     columns = shuffled[:kept]
     with tempfile.TemporaryDirectory() as root:
         log = write_segment(partition_dir(Path(root)), content)

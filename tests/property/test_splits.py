@@ -34,7 +34,7 @@ def side_file(right: bytes, kind: str, entry_size: int) -> bytes | None:
     if kind == "none":
         return None
     if kind == "past the end":
-        return b"".join(right[i : i + 4] + b"\x7f\0\0\0" for i in range(0, len(right), 8))
+        return bytes(b | (0x7F if i % entry_size == entry_size - 4 else 0) for i, b in enumerate(right))
     if kind == "inside a batch":
         return bytes(b ^ (5 if i % entry_size == entry_size - 1 else 0) for i, b in enumerate(right))
     changed = {"empty": b"", "zeros": right + bytes(10 * entry_size), "cut": right[:-3]}
@@ -52,9 +52,7 @@ def running_maximum(segment: RefSegment) -> list[tuple[int, int]]:
 
 
 @contextmanager
-def written(
-    content: Content, index_kind: str, every: int
-) -> Iterator[tuple[Path, list[RefRecord], list[Row]]]:
+def written(content: Content, index_kind: str, every: int) -> Iterator[tuple[Path, list[RefRecord], list[Row]]]:
     """The partition on disk: its directory, its records and its rows."""
     with tempfile.TemporaryDirectory() as root:
         directory = partition_dir(Path(root))
@@ -67,7 +65,7 @@ def written(
             right_times = time_index(running_maximum(segment)[::every], base_offset=base_offset)
             for suffix, side in (
                 (".index", side_file(right, index_kind, 8)),
-                (".timeindex", right_times if index_kind == "right" else None),
+                (".timeindex", side_file(right_times, index_kind, 12)),
             ):
                 if side is not None:
                     log.with_suffix(suffix).write_bytes(side)
@@ -121,10 +119,10 @@ def test_a_start_time_gives_the_rows_from_the_first_one_as_late(
     content: Content, index_kind: str, every: int, data: st.DataObject
 ) -> None:
     with written(content, index_kind, every) as (directory, records, rows):
-        times = [r.timestamp_ms for r in records if r.timestamp_ms is not None and r.timestamp_ms >= 0]
+        times = [us // 1000 for us in (record.timestamp_us for record in records) if us is not None and us >= 0]
         if not times:
             return
         time = data.draw(st.sampled_from(times))
-        first = next(r.offset for r in records if r.timestamp_ms is not None and r.timestamp_ms >= time)
+        first = next(r.offset for r in records if r.timestamp_us is not None and r.timestamp_us >= time * 1000)
         wanted = [row for row in rows if row[0] >= first]
         assert_same_rows(scan_rows(directory, COLUMNS, startingTimestamp=time), wanted, COLUMNS)

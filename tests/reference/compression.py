@@ -69,9 +69,7 @@ def unsnappy(payload: bytes) -> bytes:
         if payload.startswith(XERIAL_MAGIC, cursor.at):
             _xerial_header(cursor)
             continue
-        out += _snappy_block(
-            cursor.take(cursor.int32("chunk length"), "snappy chunk"), MOST_OUTPUT - len(out)
-        )
+        out += _snappy_block(cursor.take(cursor.int32("chunk length"), "snappy chunk"), MOST_OUTPUT - len(out))
     return bytes(out)
 
 
@@ -120,9 +118,9 @@ def _lz4_blocks(cursor: Cursor, largest: int, checked: bool) -> bytes:
     out = bytearray()
     while True:
         word = int.from_bytes(cursor.take(4, "lz4 block size"), "little")
-        if word == 0:
-            return bytes(out)
         size, plain = word & 0x7FFFFFFF, bool(word >> 31)
+        if size == 0:
+            return bytes(out)
         if size > largest:
             raise Bad(f"lz4 block of {size} bytes, at most {largest} are allowed")
         block = cursor.take(size, "lz4 block")

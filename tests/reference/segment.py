@@ -13,9 +13,7 @@ SMALLEST_LENGTH = {0: 14, 1: 22, 2: 49}
 LONGEST_SPAN = 2**31 - 1
 
 
-def decode_segment(
-    data: bytes, *, base_offset: int = 0, next_base_offset: int | None = None
-) -> list[RefRecord]:
+def decode_segment(data: bytes, *, base_offset: int = 0, next_base_offset: int | None = None) -> list[RefRecord]:
     """Every record of a segment read by its own path.
 
     Parameters
@@ -115,8 +113,6 @@ def _check_offsets(batch: RefBatch, lowest: int, next_base_offset: int | None) -
     if batch.first_offset < lowest:
         raise RefCorrupt(batch.position, f"offset {batch.first_offset} where {lowest} is the lowest possible")
     if next_base_offset is not None and batch.last_offset >= next_base_offset:
-        raise RefCorrupt(
-            batch.position, f"offset {batch.last_offset} reaches the next file's {next_base_offset}"
-        )
+        raise RefCorrupt(batch.position, f"offset {batch.last_offset} reaches the next file's {next_base_offset}")
     if batch.last_offset - batch.first_offset > LONGEST_SPAN:
         raise RefCorrupt(batch.position, "batch spans more than 2^31-1 offsets")

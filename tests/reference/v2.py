@@ -120,9 +120,7 @@ def _record(header: BatchHeader, body: Cursor, position: int) -> RefRecord:
     if fields.left:
         raise Bad(f"{fields.left} bytes of the record are left over")
     timestamp = (
-        header.max_timestamp
-        if header.is_log_append_time
-        else wrap_int64(header.base_timestamp + timestamp_delta)
+        header.max_timestamp if header.is_log_append_time else wrap_int64(header.base_timestamp + timestamp_delta)
     )
     return RefRecord(
         offset=header.base_offset + offset_delta,

@@ -89,8 +89,7 @@ def json_lines(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     return [
-        _whole(line)
-        for line in path.read_text(encoding="utf-8").replace(':{"offset"', ':\n{"offset"').splitlines()
+        _whole(line) for line in path.read_text(encoding="utf-8").replace(':{"offset"', ':\n{"offset"').splitlines()
     ]
 
 
@@ -161,8 +160,7 @@ def _record(line: dict[str, Any]) -> OracleRecord:
         key=_bytes(line["keyB64"]),
         value=_bytes(line["valueB64"]),
         headers=tuple(
-            (base64.b64decode(name).decode("utf-8", "replace"), _bytes(value))
-            for name, value in line["headers"]
+            (base64.b64decode(name).decode("utf-8", "replace"), _bytes(value)) for name, value in line["headers"]
         ),
         sequence=line.get("sequence", -1),
     )

@@ -66,9 +66,7 @@ def oracle_view(batch: OracleBatch, record: OracleRecord) -> tuple[object, ...]:
 
 
 def assert_equal(found: tuple[RefBatch, ...], wanted: tuple[OracleBatch, ...]) -> None:
-    assert [(b.position, b.size, b.last_offset) for b in found] == [
-        (b.position, b.size, b.last_offset) for b in wanted
-    ]
+    assert [(b.position, b.size, b.last_offset) for b in found] == [(b.position, b.size, b.last_offset) for b in wanted]
     assert [reference_view(r) for b in found for r in b.records] == [
         oracle_view(b, r) for b in wanted for r in b.records
     ]

@@ -21,9 +21,7 @@ class Both:
     def __init__(self, root: Path) -> None:
         self.directory = partition_dir(root)
 
-    def read(
-        self, content: bytes | Iterable[Entry], *, base_offset: int = 0, **options: Any
-    ) -> list[RefRecord]:
+    def read(self, content: bytes | Iterable[Entry], *, base_offset: int = 0, **options: Any) -> list[RefRecord]:
         """The records of a segment that both can read."""
         log = write_segment(self.directory, content, base_offset=base_offset)
         records = decode_segment(log.read_bytes(), base_offset=base_offset)

@@ -141,9 +141,7 @@ def test_a_broken_lz4_frame_is_refused(both: Both, build: Build, spoil: Compress
     ],
     ids=["raw", "xerial", "small blocks", "streams", "three bytes after"],
 )
-def test_snappy_is_read_raw_in_blocks_and_in_several_streams(
-    both: Both, build: Build, compress: Compressor
-) -> None:
+def test_snappy_is_read_raw_in_blocks_and_in_several_streams(both: Both, build: Build, compress: Compressor) -> None:
     reads_all(both, build("snappy", compress))
 
 

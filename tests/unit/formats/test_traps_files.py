@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import Batch, Record, encode, partition_dir, write_segment
+import kafkalog_source
+from tests.builders import Batch, Record, encode, end_marker, partition_dir, write_segment
 from tests.comparing import scan_rows
 
 T = 1_600_000_000_000
@@ -50,9 +51,7 @@ def test_every_legal_topic_name_is_read_up_to_the_last_dash(tmp_path: Path, topi
 def test_a_largest_timestamp_below_the_records_loses_no_row(tmp_path: Path, lying_maximum: int) -> None:
     """Real producers wrote 0 and -1 there; a search by time must open such a batch."""
     directory = partition_dir(tmp_path)
-    late = Batch(
-        [Record(), Record(timestamp_delta=10)], base_offset=5, base_timestamp=T, max_timestamp=lying_maximum
-    )
+    late = Batch([Record(), Record(timestamp_delta=10)], base_offset=5, base_timestamp=T, max_timestamp=lying_maximum)
     early = Batch(base_timestamp=T - 1000)
     write_segment(directory, [early, late, Batch(base_offset=9, base_timestamp=T + 50)])
     assert scan_rows(directory, ["offset"], startingTimestamp=T) == [(5,), (6,), (9,)]
@@ -66,9 +65,16 @@ def test_times_out_of_order_lose_no_row(tmp_path: Path) -> None:
     assert scan_rows(directory, ["offset"], startingTimestamp=T + 600) == [(2,), (3,), (4,)]
 
 
-def test_times_beyond_int64_microseconds_are_counted(tmp_path: Path) -> None:
-    import kafkalog_source
+def test_a_control_record_counts_in_a_search_by_time_as_in_a_broker(tmp_path: Path) -> None:
+    directory = partition_dir(tmp_path)
+    marker = Batch([end_marker(commit=True)], base_offset=1, base_timestamp=T, control=True, transactional=True)
+    early = Batch(base_offset=2, base_timestamp=T - 50)
+    write_segment(directory, [Batch(base_timestamp=T - 100), marker, early, Batch(base_offset=3, base_timestamp=T)])
+    found = scan_rows(directory, ["offset"], startingTimestamp=T, includeControlRecords=False)
+    assert found == [(2,), (3,)]
 
+
+def test_times_beyond_int64_microseconds_are_counted(tmp_path: Path) -> None:
     log = write_segment(partition_dir(tmp_path), [Batch(base_timestamp=2**62), Batch(base_offset=1)])
     scan = kafkalog_source.scan(str(log))
     assert [time is None for time in scan.to_table()["timestamp"].to_pylist()] == [True, False]

@@ -69,9 +69,7 @@ def test_a_length_that_passes_the_end_is_damage_when_a_valid_entry_follows(both:
 @pytest.mark.parametrize("length", [14, 22, 48])
 def test_a_v2_length_below_49_is_refused_before_its_header_is_read(both: Both, length: int) -> None:
     both.refuse(encode([GOOD]) + dataclasses.replace(NEXT, length=length).encode(), position=AFTER_GOOD)
-    both.refuse(
-        encode([GOOD]) + dataclasses.replace(NEXT, length=length).encode()[: 12 + length], position=AFTER_GOOD
-    )
+    both.refuse(encode([GOOD]) + dataclasses.replace(NEXT, length=length).encode()[: 12 + length], position=AFTER_GOOD)
 
 
 @pytest.mark.parametrize("size", [14, 21])
@@ -110,9 +108,7 @@ def test_a_file_that_is_no_segment_is_refused_at_once(both: Both, text: bytes) -
     ],
     ids=["v2", "v1", "wrapper", "inside a v1 wrapper", "inside a v0 wrapper"],
 )
-def test_a_wrong_crc_is_refused_outside_and_inside_a_wrapper(
-    both: Both, lying: Batch | Message | Wrapper
-) -> None:
+def test_a_wrong_crc_is_refused_outside_and_inside_a_wrapper(both: Both, lying: Batch | Message | Wrapper) -> None:
     both.refuse([GOOD, lying, Batch(base_offset=9)], position=AFTER_GOOD)
 
 

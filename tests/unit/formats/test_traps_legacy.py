@@ -140,13 +140,9 @@ def test_any_negative_length_is_null_and_an_empty_one_is_not(both: Both, length:
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("field", ["key_length", "value_length"])
 @pytest.mark.parametrize("length", [6, 100, 2**31 - 16, 2**31 - 1])
-def test_a_length_past_the_end_of_its_entry_is_refused(
-    both: Both, field: str, length: int, magic: int
-) -> None:
+def test_a_length_past_the_end_of_its_entry_is_refused(both: Both, field: str, length: int, magic: int) -> None:
     lie = Message(magic=magic, offset=1, **{field: length})  # type: ignore[arg-type]
-    both.refuse(
-        [Message(magic=magic), lie, Batch(base_offset=2)], position=len(Message(magic=magic).encode())
-    )
+    both.refuse([Message(magic=magic), lie, Batch(base_offset=2)], position=len(Message(magic=magic).encode()))
 
 
 @pytest.mark.parametrize("magic", [0, 1])

@@ -28,9 +28,7 @@ def records(*deltas: int) -> list[Record]:
 
 
 def test_log_append_time_is_the_largest_timestamp_of_the_batch(both: Both) -> None:
-    batch = Batch(
-        [Record(timestamp_delta=5), Record(timestamp_delta=-7)], max_timestamp=T, log_append_time=True
-    )
+    batch = Batch([Record(timestamp_delta=5), Record(timestamp_delta=-7)], max_timestamp=T, log_append_time=True)
     assert [(r.timestamp_ms, r.timestamp_type) for r in both.read([batch])] == [(T, 1), (T, 1)]
 
 
@@ -194,12 +192,8 @@ def test_offsets_come_from_the_deltas_where_the_cleaner_left_gaps(both: Both, co
     assert [r.offset for r in both.read([batch, Batch(base_offset=113)])] == [103, 104, 109, 113]
 
 
-@pytest.mark.parametrize(
-    "deltas", [(0, 0), (0, 0, 0), (1, 0), (0, -3), (-1, 0), (0, 3), (0, 2**31 - 1), (0, -(2**31))]
-)
-def test_offset_deltas_outside_the_batch_or_not_rising_are_refused(
-    both: Both, deltas: tuple[int, ...]
-) -> None:
+@pytest.mark.parametrize("deltas", [(0, 0), (0, 0, 0), (1, 0), (0, -3), (-1, 0), (0, 3), (0, 2**31 - 1), (0, -(2**31))])
+def test_offset_deltas_outside_the_batch_or_not_rising_are_refused(both: Both, deltas: tuple[int, ...]) -> None:
     both.refuse([Batch(records(*deltas), base_offset=7, last_offset_delta=2)], position=0)
 
 
@@ -252,14 +246,10 @@ def test_control_types_have_kafkas_names(both: Both, kind: int, name: str) -> No
 
 @pytest.mark.parametrize("kind", [-1, 99, 32767])
 def test_a_control_type_of_a_later_kafka_is_unknown(both: Both, kind: int) -> None:
-    assert [r.control_type for r in both.read([Batch([control_record(kind, version=5)], control=True)])] == [
-        "UNKNOWN"
-    ]
+    assert [r.control_type for r in both.read([Batch([control_record(kind, version=5)], control=True)])] == ["UNKNOWN"]
 
 
-@pytest.mark.parametrize(
-    "key", [None, b"", b"\0\0\0", b"\xff\xff\0\1"], ids=["null", "empty", "short", "version -1"]
-)
+@pytest.mark.parametrize("key", [None, b"", b"\0\0\0", b"\xff\xff\0\1"], ids=["null", "empty", "short", "version -1"])
 def test_a_control_record_without_a_whole_key_is_refused(both: Both, key: bytes | None) -> None:
     record = Record(key=key, value=b"")
     both.refuse([Batch([record], control=True)], position=0)
