@@ -7,8 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.data.archive import unpack
+
+# How much Hypothesis tries: ``--hypothesis-profile=thorough`` is for a long run.
+settings.register_profile("brief", max_examples=60, deadline=None)
+settings.register_profile("thorough", max_examples=3000, deadline=None)
+settings.load_profile("brief")
 
 DATA = Path(__file__).parent / "data"
 

@@ -80,6 +80,7 @@ cdef struct Table:
     BytesColumn value
     HeadersColumn headers
     int64_t times_out_of_range
+    bint batch_columns_wanted  # any column that is the same for all records of a batch, format and time type aside
 
 
 cdef class Columns:

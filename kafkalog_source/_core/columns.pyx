@@ -129,6 +129,9 @@ cdef class Columns:
         for i, (name, width) in enumerate(FIXED):
             self.table.fixed[i].wanted = name in names
             self.table.fixed[i].width = width
+        for i in range(<int>LEADER_EPOCH, <int>FIXED_COUNT):
+            if i != <int>MAGIC and self.table.fixed[i].wanted:
+                self.table.batch_columns_wanted = True
         self.table.key.wanted = "key" in names
         self.table.value.wanted = "value" in names
         self.table.headers.wanted = "headers" in names

@@ -11,12 +11,14 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint8_t, uint32_t
 
 from kafkalog_source._core.bytes cimport Cursor, load_u32
 from kafkalog_source._core.codes cimport Code
-from kafkalog_source._core.columns cimport Columns, Mark, reserve_rows
+from kafkalog_source._core.columns cimport Columns, Mark, Table, reserve_rows
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.messages cimport (
     Message, Messages, batch_of_message, parse_message, put_message, settle_offsets,
 )
-from kafkalog_source._core.records cimport Batch, Progress, Wanted, fill_batch_columns, parse_batch, read_records
+from kafkalog_source._core.records cimport (
+    Batch, Progress, Wanted, fill_batch_columns, fill_format_columns, parse_batch, read_records,
+)
 from kafkalog_source._core.walk cimport Entries, Entry
 
 cdef Py_ssize_t V2_HEADER_SIZE = 61
@@ -190,12 +192,16 @@ cdef class Decoder:
 
     cdef int plain_message(self, const uint8_t* p, const Entry* e) noexcept nogil:
         cdef Message message
+        cdef Table* t = &self.columns.table
+        cdef Py_ssize_t start = t.rows
         cdef int code = parse_message(p, e.size, &message)
         if code != Code.OK:
             return code
-        if not reserve_rows(&self.columns.table, 1):
+        if not reserve_rows(t, 1):
             return Code.NO_MEMORY
-        return put_message(&message, &self.batch, &self.wanted, &self.columns.table)
+        code = put_message(&message, &self.batch, &self.wanted, t)
+        fill_batch_columns(t, &self.batch, start, t.rows)
+        return code
 
     cdef Py_ssize_t payload_start(self, const uint8_t* p, const Entry* e, Py_ssize_t* size) noexcept nogil:
         """Where the entry's payload starts, or -1 for a wrapper that has none."""
@@ -316,20 +322,23 @@ cdef class Decoder:
             self.columns.back_to(&mark)
             return code
         fill_batch_columns(&self.columns.table, &self.batch, start, self.columns.table.rows)
+        fill_format_columns(&self.columns.table, &self.batch, start, self.columns.table.rows)
         return code
 
     cdef int read_messages(self) noexcept nogil:
-        cdef int code
-        while self.next_message < self.messages.count:
+        cdef Table* t = &self.columns.table
+        cdef Py_ssize_t start = t.rows
+        cdef int code = Code.OK
+        if not reserve_rows(t, min(self.messages.count - self.next_message, self.columns.row_target)):
+            return Code.NO_MEMORY
+        while code == Code.OK and self.next_message < self.messages.count:
             if self.columns.is_full() or self.columns.cannot_take(self.messages.items[self.next_message].size):
-                return Code.FULL
-            if not reserve_rows(&self.columns.table, 1):
-                return Code.NO_MEMORY
-            code = put_message(&self.messages.items[self.next_message], &self.batch, &self.wanted, &self.columns.table)
-            if code != Code.OK:
-                return code
+                code = Code.FULL
+                break
+            code = put_message(&self.messages.items[self.next_message], &self.batch, &self.wanted, t)
             self.next_message += 1
-        return Code.OK
+        fill_batch_columns(t, &self.batch, start, t.rows)
+        return code
 
     cdef void close_payload(self):
         if self.has_buffer:

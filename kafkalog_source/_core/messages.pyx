@@ -10,7 +10,7 @@ from kafkalog_source._core.columns cimport (
     KEY_SIZE, MAGIC, OFFSET, SEQUENCE, TIMESTAMP, TIMESTAMP_TYPE, VALUE_SIZE, Columns, Table, append_bytes, end_headers,
     put_i32, put_i64, put_null, put_timestamp,
 )
-from kafkalog_source._core.records cimport Batch, Wanted, fill_batch_columns
+from kafkalog_source._core.records cimport Batch, Wanted
 
 cdef int LOG_OVERHEAD = 12
 
@@ -124,9 +124,11 @@ cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noe
     cdef int64_t base = 0
     cdef int64_t last = messages.items[messages.count - 1].offset
     cdef Py_ssize_t i
-    if last < 0 or (b.last_offset < last and (b.magic == 0 or b.last_offset != 0)):
-        return Code.WRAPPER_OFFSET
+    if last < 0:
+        return Code.RECORD_OFFSET
     if b.magic == 1 and b.last_offset != 0:
+        if b.last_offset < last:
+            return Code.WRAPPER_OFFSET
         base = b.last_offset - last
     for i in range(messages.count):
         # An inner offset is compared before the base is added, so that the sum cannot overflow.
@@ -141,7 +143,7 @@ cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noe
 
 
 cdef int put_message(const Message* message, const Batch* wrapper, const Wanted* wanted, Table* t) noexcept nogil:
-    """One row in a reserved place, if its offset is wanted.
+    """One row in a reserved place, if its offset is wanted, without what it shares with its batch.
 
     The wrapper's LogAppendTime replaces the inner timestamps, except that v0 messages never have one
     (``LegacyRecord.timestamp``).
@@ -174,12 +176,10 @@ cdef int put_message(const Message* message, const Batch* wrapper, const Wanted*
         return Code.NO_MEMORY
     if t.headers.wanted:
         end_headers(&t.headers, row, 0)
-    fill_batch_columns(t, wrapper, row, row + 1)
-    if message.magic != wrapper.magic:
-        if t.fixed[<int>MAGIC].wanted:
-            put_i32(&t.fixed[<int>MAGIC], row, message.magic)
-        if t.fixed[<int>TIMESTAMP_TYPE].wanted:
-            # One of them is v0, which knows no timestamp type, and the wrapper's type counts.
-            put_i32(&t.fixed[<int>TIMESTAMP_TYPE], row, -1)
+    if t.fixed[<int>MAGIC].wanted:
+        put_i32(&t.fixed[<int>MAGIC], row, message.magic)
+    if t.fixed[<int>TIMESTAMP_TYPE].wanted:
+        # v0 knows no timestamp type, and inside a wrapper it is the wrapper's type that counts.
+        put_i32(&t.fixed[<int>TIMESTAMP_TYPE], row, <int32_t>wrapper.log_append_time if message.magic and wrapper.magic else -1)
     t.rows += 1
     return Code.OK

@@ -39,3 +39,4 @@ cdef void parse_batch(const uint8_t* p, Batch* b) noexcept nogil
 cdef int read_records(Cursor* c, const Batch* b, const Wanted* wanted, Progress* progress, Columns columns,
                       bint emit, bint cut) noexcept nogil
 cdef void fill_batch_columns(Table* t, const Batch* b, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
+cdef void fill_format_columns(Table* t, const Batch* b, Py_ssize_t start, Py_ssize_t stop) noexcept nogil

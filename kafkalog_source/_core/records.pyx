@@ -212,18 +212,24 @@ cdef inline void fill_i8(FixedColumn* c, Py_ssize_t start, Py_ssize_t stop, int8
 
 
 cdef void fill_batch_columns(Table* t, const Batch* b, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Give the rows [start, stop) what their batch says; Kafka's -1 for "none" becomes null."""
+    """Give the rows [start, stop) what their batch says of itself; Kafka's -1 for "none" becomes null."""
     cdef Py_ssize_t row
-    fill_i32(&t.fixed[<int>TIMESTAMP_TYPE], start, stop, -1 if b.magic == 0 else <int32_t>b.log_append_time, False)
+    if not t.batch_columns_wanted:
+        return
     fill_i32(&t.fixed[<int>LEADER_EPOCH], start, stop, b.leader_epoch, b.leader_epoch == -1)
     fill_i64(&t.fixed[<int>PRODUCER_ID], start, stop, b.producer_id, b.producer_id == -1)
     fill_i32(&t.fixed[<int>PRODUCER_EPOCH], start, stop, b.producer_epoch, b.producer_epoch == -1)
     fill_i8(&t.fixed[<int>IS_TRANSACTIONAL], start, stop, b.transactional)
     fill_i8(&t.fixed[<int>IS_CONTROL], start, stop, b.control)
     fill_i8(&t.fixed[<int>COMPRESSION], start, stop, b.codec)
-    fill_i32(&t.fixed[<int>MAGIC], start, stop, b.magic, False)
     fill_i64(&t.fixed[<int>BATCH_POSITION], start, stop, b.position, False)
     fill_i64(&t.fixed[<int>BATCH_BASE_OFFSET], start, stop, b.base_offset, False)
     if t.fixed[<int>CONTROL_TYPE].wanted and not b.control:
         for row in range(start, stop):
             put_null(&t.fixed[<int>CONTROL_TYPE], row)
+
+
+cdef void fill_format_columns(Table* t, const Batch* b, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Give the rows [start, stop) of a v2 batch its format and timestamp type."""
+    fill_i32(&t.fixed[<int>TIMESTAMP_TYPE], start, stop, b.log_append_time, False)
+    fill_i32(&t.fixed[<int>MAGIC], start, stop, b.magic, False)

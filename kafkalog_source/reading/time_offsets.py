@@ -50,7 +50,8 @@ def _offset_in_batch(
 ) -> int | None:
     batches = ArrowBatches(["offset", "timestamp"], BlockPool())
     largest = options.max_decompressed_batch_bytes
-    settings = DecodeSettings(options.verify_checksums, max_decompressed_bytes=largest)
+    # A broker counts control records too (``FileRecords.searchForTimestamp``).
+    settings = DecodeSettings(options.verify_checksums, include_control=True, max_decompressed_bytes=largest)
     decoder = make_decoder(batches.columns, Decompressor(largest), settings, low, 2**63 - 1)
     place = seeker.place
     span = Span(header.position, header.position + header.size, place.least, place.bound, place.bound, False, False)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _FIRST_WINDOW_SIZE = 1 << 16
-_WINDOW_SIZE = 1 << 20
+_WINDOW_SIZE = 1 << 19
 _END, _FULL, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (
     CODE[name] for name in ("end", "full", "incomplete", "past_offsets", "no_memory")
 )

@@ -169,11 +169,14 @@ def scan_start_for_time(seeker: Seeker, timestamp_ms: int) -> int:
 def may_hold_time(header: EntryHeader, timestamp_ms: int) -> bool:
     """Whether a record of the batch can be at or after `timestamp_ms`, as far as its header can be trusted.
 
-    A maximum of -1 or below the base timestamp is not believed (such batches were published). A compressed v0 message
-    has no time, yet there may be v1 messages inside (KAFKA-4298).
+    A maximum of -1 or below the base timestamp is not believed (such batches were published). Nor is the time of a
+    compressed message: a v0 one has none, yet there may be v1 messages inside (KAFKA-4298), and that of a v1 one is
+    what its producer said.
     """
+    if header.magic < 2 and header.compressed:
+        return True
     if header.magic == 0:
-        return header.compressed
+        return False
     if header.max_timestamp_ms == -1 or header.max_timestamp_ms < header.base_timestamp_ms:
         return True
     return header.max_timestamp_ms >= timestamp_ms

@@ -66,15 +66,16 @@ def batches(draw: st.DrawFn, base_offset: int) -> Batch:
     codec = draw(st.sampled_from(sorted(COMPRESSORS)))
     base_timestamp = draw(TIMES)
     log_append_time = draw(st.booleans())
+    horizon = draw(st.none() | TIMES)
     return Batch(
         records=[draw(_control_records(delta) if control else _records(delta)) for delta in deltas],
         base_offset=base_offset,
         codec=codec,
         compress=draw(st.sampled_from(COMPRESSORS[codec])),
         base_timestamp=base_timestamp,
-        max_timestamp=draw(TIMES if log_append_time else _largest_timestamps(base_timestamp)),
+        max_timestamp=draw(TIMES if log_append_time else _largest_timestamps(base_timestamp, horizon)),
         log_append_time=log_append_time,
-        delete_horizon=draw(st.none() | TIMES),
+        delete_horizon=horizon,
         transactional=draw(st.booleans()),
         control=control,
         leader_epoch=draw(st.integers(-1, 2**31 - 1)),
@@ -85,9 +86,13 @@ def batches(draw: st.DrawFn, base_offset: int) -> Batch:
     )
 
 
-def _largest_timestamps(base_timestamp: int) -> st.SearchStrategy[int | None]:
-    """The true one, or what real producers wrote instead: -1, or less than the base timestamp."""
-    return st.sampled_from([None, None, -1, 0 if base_timestamp > 0 else -1])
+def _largest_timestamps(base_timestamp: int, horizon: int | None) -> st.SearchStrategy[int | None]:
+    """The true one, or what real producers wrote instead: -1, or less than the base timestamp.
+
+    Only a broker's cleaner sets a delete horizon, and it leaves the true one.
+    """
+    lies = [-1, 0 if base_timestamp > 0 else -1] if horizon is None else []
+    return st.sampled_from([None, None, *lies])
 
 
 def _records(delta: int) -> st.SearchStrategy[Record]:

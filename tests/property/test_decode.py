@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import encode, partition_dir, write_segment
@@ -16,7 +16,6 @@ from tests.reference import decode_segment
 
 
 @given(segments())
-@settings(max_examples=200, deadline=None)
 def test_the_reference_reads_every_built_record(content: list[Entry]) -> None:
     records = decode_segment(encode(content))
     offsets = [record.offset for record in records]
@@ -25,7 +24,6 @@ def test_the_reference_reads_every_built_record(content: list[Entry]) -> None:
 
 
 @given(segments())
-@settings(max_examples=200, deadline=None)
 def test_scan_equals_the_reference(content: list[Entry]) -> None:
     with tempfile.TemporaryDirectory() as root:
         log = write_segment(partition_dir(Path(root)), content)
@@ -35,7 +33,6 @@ def test_scan_equals_the_reference(content: list[Entry]) -> None:
 
 
 @given(segments(), st.permutations(COLUMNS), st.integers(1, len(COLUMNS)))
-@settings(max_examples=100, deadline=None)
 def test_a_projection_only_drops_and_orders_columns(content: list[Entry], shuffled: list[str], kept: int) -> None:
     columns = shuffled[:kept]
     with tempfile.TemporaryDirectory() as root:

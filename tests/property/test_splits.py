@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import offset_index, partition_dir, time_index, write_segment
@@ -86,7 +86,6 @@ SPLIT_OPTIONS = st.fixed_dictionaries(
 
 
 @given(partitions(), SIDES, st.integers(1, 3), SPLIT_OPTIONS)
-@settings(max_examples=150, deadline=None)
 def test_any_split_plan_gives_each_row_once(
     content: Content, index_kind: str, every: int, options: dict[str, Any]
 ) -> None:
@@ -95,7 +94,6 @@ def test_any_split_plan_gives_each_row_once(
 
 
 @given(partitions(), SIDES, st.integers(1, 3), SPLIT_OPTIONS, st.data())
-@settings(max_examples=150, deadline=None)
 def test_an_offset_range_gives_the_rows_inside_it(
     content: Content, index_kind: str, every: int, options: dict[str, Any], data: st.DataObject
 ) -> None:
@@ -114,7 +112,6 @@ def test_an_offset_range_gives_the_rows_inside_it(
 
 
 @given(partitions(), SIDES, st.integers(1, 3), st.data())
-@settings(max_examples=150, deadline=None)
 def test_a_start_time_gives_the_rows_from_the_first_one_as_late(
     content: Content, index_kind: str, every: int, data: st.DataObject
 ) -> None:

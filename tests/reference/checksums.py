@@ -30,10 +30,9 @@ def xxh32(data: bytes) -> int:
     for index, word in enumerate(words[:striped]):
         lane = index % 4
         lanes[lane] = _turn(lanes[lane] + word * PRIMES[1], 13) * PRIMES[0] & MASK
+    total = PRIMES[4]
     if striped:
         total = sum(_turn(lane, turns) for lane, turns in zip(lanes, (1, 7, 12, 18), strict=True))
-    else:
-        total = PRIMES[4]
     total = (total + len(data)) & MASK
     for word in words[striped:]:
         total = _turn(total + word * PRIMES[2], 17) * PRIMES[3] & MASK
