@@ -42,29 +42,8 @@ cdef inline int64_t unzigzag64(uint64_t v) noexcept nogil:
     return <int64_t>((v >> 1) ^ (~(v & 1) + 1))
 
 
-cdef inline bint read_varint(Cursor* c, int32_t* out) noexcept nogil:
-    """Zigzag varint of at most five bytes; a fifth byte that announces a sixth is an error (``ByteUtils.readVarint``).
-
-    As in Kafka, bits of the fifth byte beyond 32 are dropped.
-    """
-    cdef uint32_t value = 0
-    cdef int shift = 0
-    cdef uint8_t byte
-    while c.pos < c.end:
-        byte = c.data[c.pos]
-        c.pos += 1
-        value |= <uint32_t>(byte & 0x7F) << shift
-        if byte < 0x80:
-            out[0] = unzigzag32(value)
-            return True
-        if shift == 28:
-            return False
-        shift += 7
-    return False
-
-
-cdef inline bint read_varlong(Cursor* c, int64_t* out) noexcept nogil:
-    """Zigzag varint of at most ten bytes (``ByteUtils.readVarlong``)."""
+cdef inline bint read_long_varint(Cursor* c, uint64_t* out, int last_shift) noexcept nogil:
+    """The general case of the two below: seven bits a byte, the last byte at `last_shift` at the latest."""
     cdef uint64_t value = 0
     cdef int shift = 0
     cdef uint8_t byte
@@ -73,9 +52,45 @@ cdef inline bint read_varlong(Cursor* c, int64_t* out) noexcept nogil:
         c.pos += 1
         value |= <uint64_t>(byte & 0x7F) << shift
         if byte < 0x80:
-            out[0] = unzigzag64(value)
+            out[0] = value
             return True
-        if shift == 63:
+        if shift == last_shift:
             return False
         shift += 7
     return False
+
+
+cdef inline bint read_unsigned(Cursor* c, uint64_t* out, int last_shift) noexcept nogil:
+    """An unsigned varint; nearly all of a record's are of one or two bytes."""
+    cdef const uint8_t* p = c.data + c.pos
+    if c.end - c.pos >= 2:
+        if p[0] < 0x80:
+            out[0] = p[0]
+            c.pos += 1
+            return True
+        if p[1] < 0x80:
+            out[0] = (<uint64_t>p[1] << 7) | (p[0] & 0x7F)
+            c.pos += 2
+            return True
+    return read_long_varint(c, out, last_shift)
+
+
+cdef inline bint read_varint(Cursor* c, int32_t* out) noexcept nogil:
+    """Zigzag varint of at most five bytes; a fifth byte that announces a sixth is an error (``ByteUtils.readVarint``).
+
+    As in Kafka, bits of the fifth byte beyond 32 are dropped.
+    """
+    cdef uint64_t value
+    if not read_unsigned(c, &value, 28):
+        return False
+    out[0] = unzigzag32(<uint32_t>value)
+    return True
+
+
+cdef inline bint read_varlong(Cursor* c, int64_t* out) noexcept nogil:
+    """Zigzag varint of at most ten bytes (``ByteUtils.readVarlong``)."""
+    cdef uint64_t value
+    if not read_unsigned(c, &value, 63):
+        return False
+    out[0] = unzigzag64(value)
+    return True

@@ -18,6 +18,7 @@ cdef class Decoder:
     cdef bint include_control
     cdef View view                 # pointed at what a checksum or codec is to read
     cdef readonly Py_ssize_t index # the entry at work
+    cdef Py_ssize_t checked        # entries before this one have been checked
     cdef readonly Py_ssize_t body_position  # where in the (decompressed) body of it the trouble lies
     cdef readonly Py_ssize_t batches        # entries that were decoded
     cdef Batch batch
@@ -30,6 +31,7 @@ cdef class Decoder:
     cdef Messages messages
     cdef Py_ssize_t next_message
 
+    cdef int check_some(self, const uint8_t* window, Entries entries) except -1
     cdef int small_plain_entries(self, const uint8_t* window, int64_t window_position, Entries entries) noexcept nogil
     cdef bint is_skipped(self, const Entry* e) noexcept nogil
     cdef void start_batch(self, const uint8_t* p, const Entry* e, int64_t window_position) noexcept nogil

@@ -23,6 +23,7 @@ from kafkalog_source._core.walk cimport Entries, Entry
 
 cdef Py_ssize_t V2_HEADER_SIZE = 61
 cdef Py_ssize_t SMALLEST_RECORD = 7
+cdef Py_ssize_t CHECKED_AT_ONCE = 1 << 17
 cdef int CODEC_MASK = 7
 cdef int CONTROL_FLAG = 32
 
@@ -75,32 +76,12 @@ cdef class Decoder:
         """Begin with the first entry of a new window."""
         self.close_payload()
         self.index = 0
+        self.checked = 0
 
     def skip(self):
         """Leave the entry at `index` out."""
         self.close_payload()
         self.index += 1
-
-    def check(self, Scratch window, Entries entries):
-        """Compare the checksums of all entries of a window; `decode` stops at the first entry that failed.
-
-        Entries that are passed over by offset are not checked, as nothing of them is used.
-        """
-        cdef Entry* e
-        cdef const uint8_t* p
-        cdef Py_ssize_t i
-        for i in range(entries.count):
-            e = &entries.items[i]
-            p = window.address + e.start
-            e.checked = True
-            if not self.verify or e.last_offset < self.wanted.low:
-                continue
-            if e.magic == 2:
-                self.view.set(p + 21, e.size - 21)
-                e.checked = <uint32_t>self.crc32c(self.view) == load_u32(p + 17)
-            else:
-                self.view.set(p + 16, e.size - 16)
-                e.checked = <uint32_t>self.crc32(self.view) == load_u32(p + 12)
 
     def decode(self, Scratch window, int64_t window_position, Entries entries):
         """Decode from `index` on until the window's entries end or the columns are full.
@@ -114,8 +95,14 @@ cdef class Decoder:
         cdef int code = Code.OK
         while True:
             if not self.open:
+                if self.index == self.checked:
+                    if self.index == entries.count:
+                        return Code.END
+                    self.check_some(data, entries)
                 with nogil:
                     code = self.small_plain_entries(data, window_position, entries)
+                if code == Code.END:
+                    continue
                 if code != Code.OK:
                     return code
                 code = self.open_payload(data + entries.items[self.index].start, &entries.items[self.index])
@@ -131,6 +118,30 @@ cdef class Decoder:
             self.close_payload()
             self.index += 1
             self.batches += 1
+
+    cdef int check_some(self, const uint8_t* window, Entries entries) except -1:
+        """Compare the checksums of the next entries, few enough that they are still in the cache to be decoded.
+
+        Entries that are passed over by offset are not checked, as nothing of them is used.
+        """
+        cdef Entry* e
+        cdef const uint8_t* p
+        cdef Py_ssize_t size = 0
+        while self.checked < entries.count and size < CHECKED_AT_ONCE:
+            e = &entries.items[self.checked]
+            self.checked += 1
+            p = window + e.start
+            size += e.size
+            e.checked = True
+            if not self.verify or e.last_offset < self.wanted.low:
+                continue
+            if e.magic == 2:
+                self.view.set(p + 21, e.size - 21)
+                e.checked = <uint32_t>self.crc32c(self.view) == load_u32(p + 17)
+            else:
+                self.view.set(p + 16, e.size - 16)
+                e.checked = <uint32_t>self.crc32(self.view) == load_u32(p + 12)
+        return 0
 
     cdef bint is_skipped(self, const Entry* e) noexcept nogil:
         if e.last_offset < self.wanted.low:
@@ -152,10 +163,10 @@ cdef class Decoder:
         self.body_position = 0
 
     cdef int small_plain_entries(self, const uint8_t* window, int64_t window_position, Entries entries) noexcept nogil:
-        """Decode entries as long as they are small and uncompressed. OK when the entry at `index` is neither."""
+        """Decode checked entries as long as they are small and uncompressed. OK when the entry at `index` is neither."""
         cdef const Entry* e
         cdef int code
-        while self.index < entries.count:
+        while self.index < self.checked:
             if self.columns.is_full():
                 return Code.FULL
             e = &entries.items[self.index]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _FIRST_WINDOW_SIZE = 1 << 16
-_WINDOW_SIZE = 1 << 19
+_WINDOW_SIZE = 1 << 20
 _END, _FULL, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (
     CODE[name] for name in ("end", "full", "incomplete", "past_offsets", "no_memory")
 )
@@ -144,7 +144,6 @@ class SpanReader:
         """The rows of the window at `position`."""
         decoder = self._decoder
         decoder.start()
-        decoder.check(self._window, self._entries)
         while True:
             try:
                 code = decoder.decode(self._window, position, self._entries)

@@ -85,9 +85,7 @@ def test_the_schema_given_is_the_projection(spark: SparkSession, logs: Path) -> 
     schema = "valueSize int, topic string, partition int, offset long"
     frame = spark.read.format("kafkalog").schema(schema).load(str(logs))
     assert frame.columns == ["valueSize", "topic", "partition", "offset"]
-    sizes = sorted(
-        (row["topic"], row["partition"], row["offset"], row["valueSize"]) for row in frame.collect()
-    )
+    sizes = sorted((row["topic"], row["partition"], row["offset"], row["valueSize"]) for row in frame.collect())
     values = [
         (topic, partition, offset, None if value is None else len(value))
         for topic, partition, offset, _, _, _, value, _ in rows_of_scan(logs)
@@ -134,9 +132,7 @@ def test_a_partition_with_no_records_gives_no_rows(spark: SparkSession, disks: l
 
 def test_sql_reads_through_a_temporary_view(spark: SparkSession, logs: Path) -> None:
     path = logs / "v2-none-0"
-    spark.sql(
-        f"create or replace temporary view kafkalog_view (offset long) using kafkalog options (path '{path}')"
-    )
+    spark.sql(f"create or replace temporary view kafkalog_view (offset long) using kafkalog options (path '{path}')")
     counted = spark.sql("select count(*) as n, max(offset) as last from kafkalog_view").first()
     rows = rows_of_scan(path)
     assert counted is not None

@@ -70,9 +70,7 @@ def test_a_path_that_does_not_exist_is_named(spark: SparkSession, tmp_path: Path
     assert str(missing) in text
 
 
-def test_a_damaged_batch_names_file_and_position(
-    spark: SparkSession, partition: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_batch_names_file_and_position(spark: SparkSession, partition: Path, tmp_path: Path) -> None:
     segment = sorted(partition.glob("*.log"))[0]
     data = bytearray(segment.read_bytes())
     data[70] ^= 1

@@ -28,9 +28,7 @@ def logs(tmp_path: Path) -> Path:
         base_timestamp=TIME,
     )
     write_segment(orders, [first])
-    write_segment(
-        orders, [Batch([Record(b"\xff", b"\x1b[31m")], base_offset=3, base_timestamp=TIME)], base_offset=3
-    )
+    write_segment(orders, [Batch([Record(b"\xff", b"\x1b[31m")], base_offset=3, base_timestamp=TIME)], base_offset=3)
     write_segment(partition_dir(tmp_path, "orders", 1), b"", base_offset=40)
     write_segment(partition_dir(tmp_path, "__consumer_offsets", 7), [Batch()])
     (tmp_path / "lost+found").mkdir()
@@ -41,8 +39,7 @@ def test_ls_shows_partitions_with_their_first_and_last_offset(kafkalog: Kafkalog
     run = kafkalog("ls", logs)
     assert (run.status, run.err) == (0, "")
     sizes = {
-        path: sum(f.stat().st_size for f in (logs / path).iterdir())
-        for path in ("orders-0", "__consumer_offsets-7")
+        path: sum(f.stat().st_size for f in (logs / path).iterdir()) for path in ("orders-0", "__consumer_offsets-7")
     }
     rows = [line.split() for line in run.out.splitlines()]
     assert rows[:4] == [
@@ -56,16 +53,11 @@ def test_ls_shows_partitions_with_their_first_and_last_offset(kafkalog: Kafkalog
 
 
 def test_ls_tells_what_was_skipped(kafkalog: Kafkalog, logs: Path) -> None:
-    assert (
-        f"skipped: {logs}/lost+found: not a topic-partition directory"
-        in kafkalog("ls", logs, "--skipped").out
-    )
+    assert f"skipped: {logs}/lost+found: not a topic-partition directory" in kafkalog("ls", logs, "--skipped").out
 
 
 def test_ls_shows_segments(kafkalog: Kafkalog, logs: Path) -> None:
-    rows = [
-        line.split() for line in kafkalog("ls", logs, "--segments", "--subscribe", "orders").out.splitlines()
-    ]
+    rows = [line.split() for line in kafkalog("ls", logs, "--segments", "--subscribe", "orders").out.splitlines()]
     assert rows[0] == ["TOPIC", "PARTITION", "BASE", "BYTES", "FIRST", "LAST", "FILE"]
     assert [(row[2], row[4], row[5]) for row in rows[1:4]] == [
         ("0", "0", "2"),
@@ -154,9 +146,7 @@ def test_dump_as_json_lines(kafkalog: Kafkalog, logs: Path) -> None:
         (["-o", "subscribe=__consumer_offsets"], [0]),
     ],
 )
-def test_dump_takes_the_options_of_a_read(
-    kafkalog: Kafkalog, logs: Path, flags: list[str], offsets: list[int]
-) -> None:
+def test_dump_takes_the_options_of_a_read(kafkalog: Kafkalog, logs: Path, flags: list[str], offsets: list[int]) -> None:
     run = kafkalog("dump", logs, "--json", *flags)
     assert run.err == ""
     assert [json.loads(line)["offset"] for line in run.out.splitlines()] == offsets

@@ -48,9 +48,7 @@ def test_segments_between_two_swaps_are_replaced_too(write: Write, tmp_path: Pat
 
 
 @pytest.mark.parametrize("cleaned", [f"{log(10)}.cleaned", "00000000000000000010.timeindex.cleaned"])
-def test_a_swap_from_the_first_cleaned_file_on_is_unfinished(
-    write: Write, tmp_path: Path, cleaned: str
-) -> None:
+def test_a_swap_from_the_first_cleaned_file_on_is_unfinished(write: Write, tmp_path: Path, cleaned: str) -> None:
     write(*(f"t-0/{log(base)}" for base in (0, 10, 20)), f"t-0/{cleaned}")
     write(f"t-0/{log(0)}.swap", content=batch_v2(0, 4))
     write(f"t-0/{log(10)}.swap", content=batch_v2(10, 29))
@@ -72,9 +70,7 @@ def test_side_files_follow_the_same_rules(write: Write, tmp_path: Path) -> None:
     assert segment.time_index is None
 
 
-def test_an_index_that_is_still_to_be_renamed_belongs_to_the_segment_that_was(
-    write: Write, tmp_path: Path
-) -> None:
+def test_an_index_that_is_still_to_be_renamed_belongs_to_the_segment_that_was(write: Write, tmp_path: Path) -> None:
     write(f"t-0/{log(0)}", "t-0/00000000000000000000.txnindex.swap")
     (segment,) = listed(tmp_path).partitions[0].segments
     assert segment.path.endswith(".log")

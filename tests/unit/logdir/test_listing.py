@@ -21,9 +21,7 @@ def test_a_log_dir_gives_its_partitions_in_order_of_topic_and_number(write: Writ
     assert not listing.warnings
 
 
-def test_a_segment_comes_with_its_stat_and_the_side_files_that_are_there(
-    write: Write, tmp_path: Path
-) -> None:
+def test_a_segment_comes_with_its_stat_and_the_side_files_that_are_there(write: Write, tmp_path: Path) -> None:
     path = write(f"t-0/{log(5)}", content=b"12345")
     write("t-0/00000000000000000005.index", "t-0/00000000000000000005.txnindex")
     segment = listed(tmp_path).partitions[0].segments[0]
@@ -180,12 +178,8 @@ def test_log_dirs_named_like_partitions_are_told_apart(write: Write, tmp_path: P
         listed(tmp_path, wanted=lambda topic, partition: wanted)
 
 
-def test_a_glob_asks_what_is_wanted_but_for_internal_topics_that_it_names(
-    write: Write, tmp_path: Path
-) -> None:
-    write(
-        f"t-0/{log(0)}", f"u-0/{log(0)}", f"__consumer_offsets-0/{log(0)}", "lost+found/x", "meta.properties"
-    )
+def test_a_glob_asks_what_is_wanted_but_for_internal_topics_that_it_names(write: Write, tmp_path: Path) -> None:
+    write(f"t-0/{log(0)}", f"u-0/{log(0)}", f"__consumer_offsets-0/{log(0)}", "lost+found/x", "meta.properties")
 
     def wanted(topic: str, partition: int) -> bool:
         return topic == "t"
@@ -219,9 +213,7 @@ def test_a_path_that_exists_is_no_glob(write: Write, tmp_path: Path) -> None:
     ],
 )
 def test_a_path_with_nothing_to_read(write: Write, tmp_path: Path, given: str, problem: str) -> None:
-    write(
-        "empty/x", "file-0", f"odd/{log(0)}", f"moved/t-0.{HEX}-delete/{log(0)}", f"dead-0/{log(0)}.deleted"
-    )
+    write("empty/x", "file-0", f"odd/{log(0)}", f"moved/t-0.{HEX}-delete/{log(0)}", f"dead-0/{log(0)}.deleted")
     (tmp_path / "t-9").mkdir()
     with pytest.raises(LogDirError, match=problem):
         listed(tmp_path / given)
@@ -249,9 +241,7 @@ def test_no_path_at_all() -> None:
         ("redpanda/orders/0_24", "Redpanda"),
     ],
 )
-def test_files_of_other_formats_are_refused_by_name(
-    write: Write, tmp_path: Path, given: str, problem: str
-) -> None:
+def test_files_of_other_formats_are_refused_by_name(write: Write, tmp_path: Path, given: str, problem: str) -> None:
     names = ("00000000000000000000.index", "notes.txt", "0.log", "99999999999999999999.log")
     write(*(f"t-0/{name}" for name in (*names, "00000000000000000000.kafka", "0-1-v1.log")))
     write("old-0/00000000000000000000.kafka", "red-0/0-1-v1.log", "redpanda/orders/0_24/0-1-v1.log")
@@ -288,9 +278,7 @@ def test_devices_are_no_logs() -> None:
         listed("/dev/null")
 
 
-def test_permission_denied_names_path_and_remedy(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_permission_denied_names_path_and_remedy(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(f"t-0/{log(0)}")
     scandir = os.scandir
 

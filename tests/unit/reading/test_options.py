@@ -107,9 +107,7 @@ def test_none_counts_as_not_given() -> None:
 # Plain values
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("true", True), ("FALSE", False), (" True ", True), (False, False)]
-)
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("FALSE", False), (" True ", True), (False, False)])
 def test_booleans_are_true_or_false_in_any_case(text: object, value: bool) -> None:
     assert parse(failOnDataLoss=text).fail_on_data_loss is value
 
@@ -378,9 +376,7 @@ def test_timestamps_by_partition_take_no_marks() -> None:
 
 
 def test_strategy_is_error_or_latest() -> None:
-    assert (
-        parse(startingOffsetsByTimestampStrategy="LATEST").starting_offsets_by_timestamp_strategy == "latest"
-    )
+    assert parse(startingOffsetsByTimestampStrategy="LATEST").starting_offsets_by_timestamp_strategy == "latest"
     assert "one of error, latest" in refusal(startingOffsetsByTimestampStrategy="earliest")
 
 
@@ -496,9 +492,7 @@ def test_a_path_with_a_comma_that_exists_is_one_path(tmp_path: Path) -> None:
     assert paths(path=f"file://{odd}") == (str(odd),)
 
 
-@pytest.mark.parametrize(
-    "uri", ["file:/x/y", "file:///x/y", "FILE:///x/y", "file://localhost/x/y", "file:////x/y"]
-)
+@pytest.mark.parametrize("uri", ["file:/x/y", "file:///x/y", "FILE:///x/y", "file://localhost/x/y", "file:////x/y"])
 def test_file_uris_are_paths(uri: str) -> None:
     assert paths(uri) == ("/x/y",)
 
@@ -512,9 +506,7 @@ def test_a_percent_sign_in_a_uri_is_decoded_only_when_that_is_what_exists(tmp_pa
     assert paths(f"file://{literal}") == (str(literal),)
 
 
-@pytest.mark.parametrize(
-    "uri", ["s3://key:hunter2@bucket/x", "s3a://hunter2/x", "hdfs://n:8020/x", "dbfs:/x"]
-)
+@pytest.mark.parametrize("uri", ["s3://key:hunter2@bucket/x", "s3a://hunter2/x", "hdfs://n:8020/x", "dbfs:/x"])
 def test_object_stores_are_not_supported_yet_and_their_uri_is_not_shown(uri: str) -> None:
     with pytest.raises(OptionError, match="object stores are not supported yet") as caught:
         paths(uri)
