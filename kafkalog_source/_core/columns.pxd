@@ -92,6 +92,7 @@ cdef class Columns:
     cdef Py_ssize_t bytes_used(self) noexcept nogil
     cdef bint is_full(self) noexcept nogil
     cdef bint cannot_take(self, Py_ssize_t size) noexcept nogil
+    cdef bint takes_all(self, Py_ssize_t rows, Py_ssize_t size) noexcept nogil
     cdef Mark mark(self) noexcept nogil
     cdef void back_to(self, const Mark* mark) noexcept nogil
     cdef int start(self) except -1

@@ -172,6 +172,10 @@ cdef class Columns:
         """Whether `size` more bytes could pass what Arrow's int32 offsets address; an empty table takes anything."""
         return self.table.rows > 0 and self.bytes_used() + size > INT32_MAX
 
+    cdef bint takes_all(self, Py_ssize_t rows, Py_ssize_t size) noexcept nogil:
+        """Whether `rows` more rows out of `size` bytes leave the columns short of full, or only just make them so."""
+        return size <= self.byte_target and self.table.rows + rows <= self.row_target
+
     cdef Mark mark(self) noexcept nogil:
         cdef Mark m
         m.rows = self.table.rows

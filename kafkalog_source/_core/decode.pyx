@@ -339,11 +339,13 @@ cdef class Decoder:
     cdef int read_messages(self) noexcept nogil:
         cdef Table* t = &self.columns.table
         cdef Py_ssize_t start = t.rows
+        cdef bint fits = self.columns.takes_all(self.messages.count - self.next_message, self.cursor.end)
         cdef int code = Code.OK
         if not reserve_rows(t, min(self.messages.count - self.next_message, self.columns.row_target)):
             return Code.NO_MEMORY
         while code == Code.OK and self.next_message < self.messages.count:
-            if self.columns.is_full() or self.columns.cannot_take(self.messages.items[self.next_message].size):
+            if not fits and (self.columns.is_full()
+                             or self.columns.cannot_take(self.messages.items[self.next_message].size)):
                 code = Code.FULL
                 break
             code = put_message(&self.messages.items[self.next_message], &self.batch, &self.wanted, t)

@@ -119,15 +119,30 @@ cdef class Scratch:
         """A writable memoryview of the bytes [start, stop); while it lives, the memory cannot grow or move."""
         if not 0 <= start <= stop <= self.capacity:
             raise ValueError(f"[{start}, {stop}) is outside of {self.capacity} bytes")
-        cdef View view = View.__new__(View)
-        view.set(self.address + start, stop - start)
-        view.writable = True
-        view.owner = self
-        return memoryview(view)
+        cdef Loan loan = Loan.__new__(Loan)
+        loan.scratch = self
+        loan.start = start
+        loan.size = stop - start
+        return memoryview(loan)
+
+
+cdef class Loan:
+    """A part of scratch memory that is lent out: while a buffer over it is held, the memory stays where it is."""
+
+    cdef Scratch scratch
+    cdef Py_ssize_t start
+    cdef Py_ssize_t size
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.scratch.address + self.start, self.size, 0, flags)
+        self.scratch._exports += 1
+
+    def __releasebuffer__(self, Py_buffer* buffer):
+        self.scratch._exports -= 1
 
 
 cdef class View:
-    """A buffer over memory that something else owns; the core points one at each batch in turn."""
+    """A buffer over memory that something else keeps; the core points one at each batch in turn."""
 
     cdef void set(self, const uint8_t* address, Py_ssize_t size) noexcept:
         self.address = address
@@ -136,13 +151,7 @@ cdef class View:
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         if flags & PyBUF_WRITABLE and not self.writable:
             raise BufferError("this view is read-only")
-        PyBuffer_FillInfo(buffer, self, <void*>self.address, self.size, 0 if self.writable else 1, flags)
-        if isinstance(self.owner, Scratch):
-            (<Scratch>self.owner)._exports += 1
-
-    def __releasebuffer__(self, Py_buffer* buffer):
-        if isinstance(self.owner, Scratch):
-            (<Scratch>self.owner)._exports -= 1
+        PyBuffer_FillInfo(buffer, self, <void*>self.address, self.size, not self.writable, flags)
 
     def __len__(self):
         return self.size
