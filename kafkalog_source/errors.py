@@ -86,16 +86,22 @@ class KafkaLogError(Exception):
 
     def at(self, file: str, position: int | None, base_offset: int | None = None) -> KafkaLogError:
         """The same error with its place filled in, for what was raised by a part that knows no files."""
-        fields = {**self.__dict__, "file": file, "position": position, "base_offset": base_offset}
+        fields = {**self._fields(), "file": file, "position": position, "base_offset": base_offset}
         return _rebuild(type(self), fields)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), dict(self.__dict__))
+        # What others have put on the error (notes among it) goes along as the state that pickle sets itself.
+        return _rebuild, (type(self), self._fields()), dict(self.__dict__)
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _FIELDS}
+
+
+_FIELDS = ("problem", "file", "position", "base_offset", "found", "expected", "remedy")
 
 
 def _rebuild(kind: type[KafkaLogError], fields: dict[str, Any]) -> KafkaLogError:
-    problem = fields.pop("problem")
-    return kind(problem, **fields)
+    return kind(**fields)
 
 
 class CorruptBatchError(KafkaLogError):

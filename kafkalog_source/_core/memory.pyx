@@ -10,6 +10,7 @@ cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo
 from libc.stdint cimport uint8_t, uintptr_t
 from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memmove
 
 cdef Py_ssize_t SMALLEST_BLOCK = 4096
 cdef Py_ssize_t MOST_FREE_BYTES = 64 << 20
@@ -114,6 +115,14 @@ cdef class Scratch:
         """Make room for `capacity` bytes, keeping the first `keep`."""
         self.ensure(capacity, keep)
 
+
+    def move(self, Py_ssize_t start, Py_ssize_t stop):
+        """Move the bytes [start, stop) to the front."""
+        if not 0 <= start <= stop <= self.capacity:
+            raise ValueError(f"[{start}, {stop}) is outside of {self.capacity} bytes")
+        if self._exports:
+            raise BufferError("scratch memory cannot move while it is lent out")
+        memmove(self.address, self.address + start, stop - start)
 
     def view(self, Py_ssize_t start, Py_ssize_t stop):
         """A writable memoryview of the bytes [start, stop); while it lives, the memory cannot grow or move."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isal import isal_zlib
 from isal.igzip_lib import IsalError
@@ -14,25 +14,46 @@ if TYPE_CHECKING:
 
 _GZIP = 31
 """zlib's number for gzip's framing and the largest window."""
+_FIRST_PIECE = 256
 
 
 def decompress_gzip(source: Buffer, limit: int) -> bytes:
     """The content of all members of `source`, `limit` bytes at most."""
-    content = b""
-    rest: Buffer = source
-    while True:
-        member, rest = _decompress_member(rest, limit - len(content))
-        if not rest:
-            return content + member if content else member
-        content += member
-
-
-def _decompress_member(source: Buffer, limit: int) -> tuple[bytes, bytes]:
-    """The content of the first member, and the bytes after it."""
     decompressor = isal_zlib.decompressobj(wbits=_GZIP)
+    content = _decompress(decompressor, source, limit)
+    if not decompressor.eof:
+        raise _cut()
+    rest = decompressor.unused_data
+    return _with_further_members(content, rest, limit) if rest else content
+
+
+def _with_further_members(content: bytes, rest: bytes, limit: int) -> bytes:
+    """`content` and that of the members in `rest`.
+
+    They are fed in pieces, because the library copies whatever it was given behind the end of a member: a payload of
+    many small members would be copied once for each.
+    """
+    joined = bytearray(content)
+    with memoryview(rest) as source:
+        at = 0
+        while at < len(source):
+            decompressor = isal_zlib.decompressobj(wbits=_GZIP)
+            size = _FIRST_PIECE
+            while not decompressor.eof:
+                if at == len(source):
+                    raise _cut()
+                piece = source[at : at + size]
+                joined += _decompress(decompressor, piece, limit - len(joined))
+                at += len(piece) - len(decompressor.unused_data)
+                size *= 2
+    return bytes(joined)
+
+
+def _decompress(decompressor: Any, source: Buffer, limit: int) -> bytes:
+    """What `source` adds to a member's content."""
     try:
         # One byte over the limit tells a payload that is too large from one that just fits.
-        content = decompressor.decompress(source, limit + 1)
+        content: bytes = decompressor.decompress(source, limit + 1)
     except IsalError as error:
         raise CodecError("the gzip payload is damaged", found=str(error)) from None
     if len(content) > limit:
@@ -41,6 +62,8 @@ def _decompress_member(source: Buffer, limit: int) -> tuple[bytes, bytes]:
             expected=f"at most {limit} bytes",
             remedy="Raise maxDecompressedBatchBytes if the batch is known to be good",
         )
-    if not decompressor.eof:
-        raise CodecError("the gzip payload is damaged: a member is cut")
-    return content, decompressor.unused_data
+    return content
+
+
+def _cut() -> CodecError:
+    return CodecError("the gzip payload is damaged: a member is cut")

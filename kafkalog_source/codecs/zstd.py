@@ -31,6 +31,8 @@ class ZstdStream:
         frames, bound = zstd_frames(source)
         try:
             if frames == 1 and bound <= min(limit, _AT_ONCE):
+                # The library makes room for what the frame's header claims, whatever that is.
+                _check_claim(zstandard.frame_content_size(memoryview(source)), bound)
                 return self._context.decompress(memoryview(source), max_output_size=bound)
             written = self._read(source, scratch, bound, limit)
         except zstandard.ZstdError as error:
@@ -59,3 +61,12 @@ class ZstdStream:
                 break
             written += got
         return written
+
+
+def _check_claim(claimed: int, bound: int) -> None:
+    if claimed > bound:
+        raise CodecError(
+            "the zstd payload is damaged: a frame claims more than its blocks can hold",
+            found=f"{claimed} bytes",
+            expected=f"at most {bound}",
+        )

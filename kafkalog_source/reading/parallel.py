@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _BATCHES_AHEAD = 16
 """Arrow batches that a thread may be ahead of the reader of its split."""
+_SPLITS_AHEAD = 2
+"""Splits that may be begun, or read and not yet taken, beside one for each thread."""
 _POLL_SECONDS = 0.1
 
 
@@ -33,20 +35,22 @@ class _End:
 def read_in_order(splits: Sequence[Split], readers: Sequence[SplitReader]) -> Iterator[pa.RecordBatch]:
     """The Arrow batches of all splits, in order, read by one thread for each reader.
 
-    Memory is bounded: a thread waits when it is `_BATCHES_AHEAD` batches ahead of whoever takes them. Threads end
-    when all is read, when a split fails, or when the iterator is closed.
+    Memory is bounded: a thread waits when it is `_BATCHES_AHEAD` batches ahead of whoever takes them, or when
+    `_SPLITS_AHEAD` splits wait to be taken. Threads end when all is read, when a split fails, or when the iterator is
+    closed.
     """
-    crew = _Crew(splits)
+    crew = _Crew(splits, len(readers) + _SPLITS_AHEAD)
     threads = [threading.Thread(target=crew.work, args=(reader,), daemon=True) for reader in readers]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         for results in crew.results():
             yield from _until_end(results)
     finally:
         crew.stop()
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:
+                thread.join()
 
 
 def _until_end(results: Results) -> Iterator[pa.RecordBatch]:
@@ -60,19 +64,25 @@ def _until_end(results: Results) -> Iterator[pa.RecordBatch]:
 
 
 class _Crew:
-    """The splits that wait, and a queue of results for each split begun, in order."""
+    """The splits that wait, and a queue of results for each split, in order.
 
-    def __init__(self, splits: Sequence[Split]) -> None:
+    At most `ahead` splits are begun and not yet taken whole: small splits never fill their queues.
+    """
+
+    def __init__(self, splits: Sequence[Split], ahead: int) -> None:
         self._all_results: list[Results] = [Queue(_BATCHES_AHEAD) for _ in splits]
         self._waiting = deque(zip(splits, self._all_results, strict=True))
+        self._places = threading.Semaphore(ahead)
         self._stopped = threading.Event()
 
     def results(self) -> Iterator[Results]:
-        yield from self._all_results
+        for results in self._all_results:
+            yield results
+            self._places.release()
 
     def work(self, reader: SplitReader) -> None:
         """Take splits until none waits."""
-        while not self._stopped.is_set():
+        while self._wait_for_place():
             try:
                 split, results = self._waiting.popleft()
             except IndexError:
@@ -88,6 +98,13 @@ class _Crew:
 
     def stop(self) -> None:
         self._stopped.set()
+
+    def _wait_for_place(self) -> bool:
+        """Wait until another split may be begun; False when reading was stopped."""
+        while not self._stopped.is_set():
+            if self._places.acquire(timeout=_POLL_SECONDS):
+                return True
+        return False
 
     def _put(self, results: Results, item: pa.RecordBatch | _End) -> bool:
         """Wait for room; False when reading was stopped."""

@@ -57,7 +57,8 @@ class _Index:
         assert self._file is not None
         data = self._file.read(number * self.layout.size, self.layout.size)
         self.bytes_read += len(data)
-        first, second = self.layout.unpack(data)
+        # A broker cuts the unused part of an index off when it begins another segment, which may be just now.
+        first, second = self.layout.unpack(data.ljust(self.layout.size, b"\0"))
         return first, second
 
     def last_where(self, holds: Callable[[int, int], bool]) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.codes import CODE
 from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import problem_of
-from kafkalog_source.errors import CodecError, DataLossError, LimitError
+from kafkalog_source.errors import CodecError, LimitError
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.tail import (
     begins_like_a_segment,
@@ -16,6 +16,7 @@ from kafkalog_source.segment.tail import (
     next_sound_entry,
     not_a_segment,
 )
+from kafkalog_source.segment.window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _FIRST_WINDOW_SIZE = 1 << 16
-_WINDOW_SIZE = 1 << 20
+_WINDOW_SIZE = 1 << 18
 _END, _FULL, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (
     CODE[name] for name in ("end", "full", "incomplete", "past_offsets", "no_memory")
 )
@@ -67,8 +68,8 @@ class SpanReader:
     span : Span
     decoder : Decoder
         Appends the rows to its columns.
-    window : Scratch
-        Memory for the windows, used again from span to span.
+    memory : Scratch
+        For the windows, used again from span to span.
     largest_batch : int
         A batch of more bytes is refused.
     on_damage : callable
@@ -80,14 +81,14 @@ class SpanReader:
         source: LocalFile,
         span: Span,
         decoder: Decoder,
-        window: Scratch,
+        memory: Scratch,
         largest_batch: int,
         on_damage: Callable[[Damage], None],
     ) -> None:
         self._source = source
         self._span = span
         self._decoder = decoder
-        self._window = window
+        self._window = Window(source, memory, span.end)
         self._largest_batch = largest_batch
         self._on_damage = on_damage
         self._entries = Entries(least=span.least, bound=span.bound, stop=span.stop)
@@ -102,7 +103,8 @@ class SpanReader:
         position = self._span.start
         want = _FIRST_WINDOW_SIZE
         while position < self._span.end:
-            code = self._walk(position, want)
+            self._window.fill(position, want)
+            code = self._entries.walk(self._window.memory, self._window.size)
             yield from self._decode(position)
             position += self._entries.walked
             want = min(4 * want, _WINDOW_SIZE)
@@ -113,21 +115,6 @@ class SpanReader:
                 want = max(want, self._entries.next_size)
             elif code != _END:
                 position = self._behind_damage(position, code)
-
-    def _walk(self, position: int, want: int) -> int:
-        size = min(want, self._span.end - position)
-        self._window.reserve(size)
-        with self._window.view(0, size) as room:
-            got = self._source.read_into(position, room)
-        if got < size:
-            raise DataLossError(
-                "the file is shorter than when the read was planned",
-                file=self._source.path,
-                position=position + got,
-                expected=f"{self._span.end} bytes",
-                remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
-            )
-        return int(self._entries.walk(self._window, size))
 
     def _check_size(self, position: int) -> None:
         if self._entries.next_size > self._largest_batch:
@@ -146,7 +133,7 @@ class SpanReader:
         decoder.start()
         while True:
             try:
-                code = decoder.decode(self._window, position, self._entries)
+                code = decoder.decode(self._window.memory, position, self._entries)
             except (CodecError, LimitError) as error:
                 self._bad_entry(position, str(error), None, error)
                 continue

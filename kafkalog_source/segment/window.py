@@ -1,0 +1,66 @@
+"""The part of a file that is in memory: it moves along, and what is read already is not read again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkalog_source.errors import DataLossError
+
+if TYPE_CHECKING:
+    from kafkalog_source._core.memory import Scratch
+    from kafkalog_source.segment.source import LocalFile
+
+
+class Window:
+    """Bytes [position, position + size) of a file, at the front of scratch memory.
+
+    Parameters
+    ----------
+    source : LocalFile
+    memory : Scratch
+        Used again from file to file; nobody may write to it meanwhile.
+    end : int
+        Where the part of the file that may be read ends.
+    """
+
+    def __init__(self, source: LocalFile, memory: Scratch, end: int) -> None:
+        self.memory = memory
+        self.position = 0
+        self.size = 0
+        self._source = source
+        self._end = end
+
+    def fill(self, position: int, want: int) -> None:
+        """Hold `want` bytes from `position` on, or what is left before the end.
+
+        Raises
+        ------
+        DataLossError
+            The file has become shorter than `end`.
+        """
+        size = min(want, self._end - position)
+        kept = self._keep_from(position)
+        if size > kept:
+            self.memory.reserve(size, keep=kept)
+            with self.memory.view(kept, size) as room:
+                got = self._source.read_into(position + kept, room)
+            if got < size - kept:
+                raise self._shorter(position + kept + got)
+        self.position, self.size = position, size
+
+    def _keep_from(self, position: int) -> int:
+        """Move what is held from `position` on to the front, and say how much that is."""
+        start = position - self.position
+        if not 0 <= start < self.size:
+            return 0
+        self.memory.move(start, self.size)
+        return self.size - start
+
+    def _shorter(self, size: int) -> DataLossError:
+        return DataLossError(
+            "the file is shorter than when the read was planned",
+            file=self._source.path,
+            position=size,
+            expected=f"{self._end} bytes",
+            remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
+        )

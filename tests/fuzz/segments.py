@@ -1,0 +1,201 @@
+"""A mutated segment, read twice in ways that must not matter: other windows, other Arrow batches, other columns.
+
+Damaged regions are stepped over, so that the reading goes on behind them. The rows and the damage of both readings are
+the same, a range of offsets gives what the whole gives inside of it, every Arrow batch is valid and of bounded size, and
+now and then the slow reference decoder has its say.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkalog_source._core.memory import BlockPool, Scratch
+from kafkalog_source.arrow.batches import ArrowBatches
+from kafkalog_source.arrow.schema import COLUMN_TYPES, check_columns
+from kafkalog_source.batch import DecodeSettings, make_decoder
+from kafkalog_source.codecs import Decompressor
+from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.segment import rows, tail
+from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.rows import Span, SpanReader
+from tests.comparing import COLUMNS, assert_same_rows, reference_rows, table_rows
+from tests.fuzz.case import Case, Finding, Outcome, Target, must, same
+from tests.fuzz.mutate import mutated
+from tests.fuzz.seeds import Seed
+from tests.reference import RefCorrupt, decode_segment
+
+MAX_OFFSET = 2**63 - 1
+NAME = "memory"
+
+
+class MemoryFile:
+    """A file that is a bytes object; see `kafkalog_source.segment.source.Source`."""
+
+    def __init__(self, data: bytes) -> None:
+        self.path = NAME
+        self.size = len(data)
+        self.bytes_read = 0
+        self._data = data
+
+    def read_into(self, position: int, buffer: memoryview) -> int:
+        piece = self._data[position : position + len(buffer)]
+        buffer[: len(piece)] = piece
+        self.bytes_read += len(piece)
+        return len(piece)
+
+    def read(self, position: int, size: int) -> bytes:
+        return self._data[position : position + max(0, size)]
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class Reading:
+    """What one reading of a segment gave."""
+
+    table: pa.Table
+    damage: list[Damage] = field(default_factory=list)
+    error: str | None = None
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        names = [each.kind.value if each.error is None else type(each.error).__name__ for each in self.damage]
+        return (*names, *([self.error.split(":")[0]] if self.error else []))
+
+
+def target(seeds: tuple[Seed, ...], share: int) -> Target:
+    """Segments mutated from `seeds`."""
+    return Target("segment", share, lambda rng: make(rng, seeds), check)
+
+
+def make(rng: random.Random, seeds: tuple[Seed, ...]) -> Case:
+    seed = rng.choice(seeds)
+    data = mutated(rng, seed, rng.choice(seeds))
+    return Case("segment", data, _config(rng, data, seed.base_offset))
+
+
+def _config(rng: random.Random, data: bytes, base: int) -> dict[str, Any]:
+    ranged = rng.random() < 0.4
+    low = base + rng.choice((0, 1, 3, rng.randint(0, 300))) if ranged else base
+    high = low + rng.choice((0, 1, 5, 50, 2**31)) if ranged and rng.random() < 0.7 else MAX_OFFSET
+    columns = rng.sample(COLUMNS, rng.randint(1, len(COLUMNS))) if rng.random() < 0.6 else list(COLUMNS)
+    return {
+        "base": base,
+        "bound": MAX_OFFSET if rng.random() < 0.8 else base + rng.randint(1, 1000),
+        "low": low,
+        "high": high,
+        "columns": columns,
+        "verify": rng.random() < 0.85,
+        "control": rng.random() < 0.5,
+        "benign": rng.random() < 0.5,
+        "limit": max(len(data), rng.choice((1 << 10, 1 << 16, 1 << 20, 1 << 28))),
+        "ways": [_way(rng), _way(rng)],
+        "reference": rng.random() < 0.06,
+    }
+
+
+def _way(rng: random.Random) -> dict[str, int]:
+    return {
+        "byte_target": rng.choice((1, 50, 300, 2000, 1 << 16, 1 << 20)),
+        "row_target": rng.choice((1, 2, 7, 100, 1 << 15)),
+        "first_window": rng.choice((1, 61, 100, 1000, 1 << 16)),
+        "window": rng.choice((1, 61, 300, 5000, 1 << 20)),
+        "search_window": rng.choice((128, 1000, 1 << 14, 1 << 20)),
+    }
+
+
+def check(case: Case) -> Outcome:
+    config = case.config
+    one = read(case, config["columns"], config["ways"][0], config["low"], config["high"])
+    other = read(case, COLUMNS, config["ways"][1], config["low"], config["high"])
+    same("errors", one.error, other.error)
+    same("damaged regions", [each.to_dict() for each in one.damage], [each.to_dict() for each in other.damage])
+    _same_rows("rows of two ways to read", one.table, other.table.select(config["columns"]))
+    if (config["low"], config["high"]) != (config["base"], MAX_OFFSET):
+        _check_range(case, other)
+    if config["reference"] and config["verify"] and one.error is None:
+        _check_reference(case)
+    return Outcome(one.table.num_rows, one.errors)
+
+
+def read(case: Case, columns: list[str] | tuple[str, ...], way: dict[str, int], low: int, high: int) -> Reading:
+    """Read the segment, stepping over what is damaged."""
+    config = case.config
+    rows._FIRST_WINDOW_SIZE, rows._WINDOW_SIZE = way["first_window"], way["window"]
+    tail._WINDOW_SIZE = way["search_window"]
+    batches = ArrowBatches(columns, BlockPool(), byte_target=way["byte_target"], row_target=way["row_target"])
+    batches.set_place("topic", 0, NAME)
+    settings = DecodeSettings(config["verify"], config["control"], config["limit"])
+    decoder = make_decoder(batches.columns, Decompressor(config["limit"]), settings, low, high)
+    span = Span(0, len(case.data), config["base"], config["bound"], high, True, config["benign"])
+    damage: list[Damage] = []
+    reader = SpanReader(MemoryFile(case.data), span, decoder, Scratch(), config["limit"], damage.append)
+    error = None
+    found: list[pa.RecordBatch] = []
+    try:
+        for _ in reader:
+            _keep(found, batches, way, config["limit"])
+    except KafkaLogError as raised:
+        error = f"{type(raised).__name__}: {raised}"
+    _keep(found, batches, way, config["limit"])
+    must(reader.batches <= len(case.data) // 26, f"{reader.batches} entries in {len(case.data)} bytes")
+    return Reading(pa.Table.from_batches(found, batches.schema), damage, error)
+
+
+def _keep(found: list[pa.RecordBatch], batches: ArrowBatches, way: dict[str, int], limit: int) -> None:
+    """Take the finished Arrow batch and look at it closely."""
+    batch = batches.finish()
+    if batch is None:
+        return
+    batch.validate(full=True)
+    most_rows = way["row_target"] + way["byte_target"] // 7 + 1
+    must(batch.num_rows <= most_rows, f"an Arrow batch of {batch.num_rows} rows, {way}")
+    for name in ("key", "value"):
+        if name in batch.schema.names:
+            size = batch.column(name).buffers()[2].size
+            must(size <= 2 * way["byte_target"] + limit, f"an Arrow batch with {size} bytes of {name}, {way}")
+    found.append(batch)
+
+
+def _same_rows(what: str, one: pa.Table, other: pa.Table) -> None:
+    if not one.equals(other):
+        assert_same_rows(table_rows(one), table_rows(other), one.column_names)
+        raise Finding(f"{what} are not equal, though their values are")
+
+
+def _check_range(case: Case, ranged: Reading) -> None:
+    """The whole segment holds the same rows in that range, unless something stopped the reading."""
+    config = case.config
+    whole = read(case, COLUMNS, config["ways"][0], config["base"], MAX_OFFSET)
+    if whole.error or ranged.error:
+        return
+    offsets = whole.table.column("offset")
+    inside = pc.and_(pc.greater_equal(offsets, config["low"]), pc.less(offsets, config["high"]))
+    _same_rows("rows of a range and of the whole", ranged.table, whole.table.filter(inside))
+
+
+def _check_reference(case: Case) -> None:
+    config = case.config
+    whole = {**config, "control": True, "bound": MAX_OFFSET, "limit": 1 << 28}
+    ours = read(Case(case.target, case.data, whole), COLUMNS, config["ways"][0], config["base"], MAX_OFFSET)
+    harm = [each.position for each in ours.damage if each.kind is Kind.DAMAGED or not config["benign"]]
+    try:
+        records = decode_segment(case.data, base_offset=config["base"])
+    except RefCorrupt as error:
+        must(bool(harm) or ours.error is not None, f"the reference refuses what is read here: {error}")
+        same("first damage (here, reference)", harm[:1] or [error.position], [error.position])
+        return
+    if harm and not config["benign"]:
+        return
+    same("damage where the reference has none", ([each.to_dict() for each in ours.damage if each.position in harm], ours.error), ([], None))
+    wanted = reference_rows(records, NAME, topic="topic", partition=0)  # type: ignore[arg-type]
+    assert_same_rows(table_rows(ours.table), wanted)
+
+
+assert set(COLUMNS) == set(check_columns(COLUMNS)) and set(COLUMNS) <= set(COLUMN_TYPES)

@@ -1,0 +1,39 @@
+"""All that is fuzzed, and how a case comes from its number."""
+
+from __future__ import annotations
+
+import random
+
+from tests.fuzz import indexes, options, payloads, segments, windows
+from tests.fuzz.case import Case, Outcome, Target
+from tests.fuzz.seeds import Seed
+
+
+class Targets:
+    """The targets with their shares.
+
+    Parameters
+    ----------
+    seeds : sequence of Seed
+        What segments are mutated from.
+    """
+
+    def __init__(self, seeds: tuple[Seed, ...]) -> None:
+        self.all = (
+            segments.target(seeds, 70),
+            payloads.target(14),
+            windows.target(10),
+            indexes.target(seeds, 3),
+            options.target(3),
+        )
+        self._by_name = {each.name: each for each in self.all}
+        self._shares = [each.share for each in self.all]
+
+    def make(self, run_seed: int, number: int) -> Case:
+        """The case of this number in the run of this seed."""
+        rng = random.Random(f"{run_seed}/{number}")
+        return rng.choices(self.all, self._shares)[0].make(rng)
+
+    def check(self, case: Case) -> Outcome:
+        """Check one case; see `Target.check`."""
+        return self._by_name[case.target].check(case)

@@ -1,0 +1,1 @@
+"""The README's code blocks, run as a reader would run them."""
