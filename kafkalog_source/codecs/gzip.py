@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isal import isal_zlib
-from isal.igzip_lib import IsalError
 
 from kafkalog_source.errors import CodecError, LimitError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+_IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # the stub takes the class for an instance
 _GZIP = 31
 """zlib's number for gzip's framing and the largest window."""
 _FIRST_PIECE = 256
@@ -54,7 +54,7 @@ def _decompress(decompressor: Any, source: Buffer, limit: int) -> bytes:
     try:
         # One byte over the limit tells a payload that is too large from one that just fits.
         content: bytes = decompressor.decompress(source, limit + 1)
-    except IsalError as error:
+    except _IsalError as error:
         raise CodecError("the gzip payload is damaged", found=str(error)) from None
     if len(content) > limit:
         raise LimitError(

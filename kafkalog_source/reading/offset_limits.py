@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import OptionError
 from kafkalog_source.reading.offsets_json import (
@@ -15,10 +14,7 @@ from kafkalog_source.reading.offsets_json import (
 )
 from kafkalog_source.reading.option_values import invalid
 
-if TYPE_CHECKING:
-    from kafkalog_source.reading.options import ReadOptions
-
-__all__ = ["OffsetLimit", "check_batch_limits", "ending_limit", "parse_offsets", "starting_limit"]
+__all__ = ["OffsetLimit", "check_batch_limits", "limit_of", "parse_offsets"]
 
 _KEYWORDS = ("earliest", "latest")
 _EXPECTED = 'earliest, latest or JSON as {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
@@ -60,27 +56,13 @@ def parse_offsets(name: str, value: object) -> str | PartitionLongs:
     return parse_partition_offsets(name, value)
 
 
-def starting_limit(options: ReadOptions) -> OffsetLimit:
-    """Tell where to start: startingTimestamp, then startingOffsetsByTimestamp, then startingOffsets."""
-    return _limit(
-        "starting",
-        options.starting_timestamp,
-        options.starting_offsets_by_timestamp,
-        options.starting_offsets,
-    )
-
-
-def ending_limit(options: ReadOptions) -> OffsetLimit:
-    """Tell where to end, which is exclusive, by the same precedence as the start."""
-    return _limit("ending", options.ending_timestamp, options.ending_offsets_by_timestamp, options.ending_offsets)
-
-
-def _limit(
+def limit_of(
     side: str,
     timestamp_ms: int | None,
     timestamps_ms: Mapping[str, Mapping[int, int]] | None,
     offsets: str | Mapping[str, Mapping[int, int]],
 ) -> OffsetLimit:
+    """Decide by precedence: one timestamp, then timestamps by partition, then offsets; `side` starts their names."""
     if timestamp_ms is not None:
         return OffsetLimit(f"{side}Timestamp", timestamp_ms=timestamp_ms)
     if timestamps_ms is not None:
@@ -90,9 +72,8 @@ def _limit(
     return OffsetLimit(f"{side}Offsets", offsets=offsets)
 
 
-def check_batch_limits(options: ReadOptions) -> None:
+def check_batch_limits(start: OffsetLimit, end: OffsetLimit) -> None:
     """Refuse a start at latest, an end at earliest, and an end before its start."""
-    start, end = starting_limit(options), ending_limit(options)
     _refuse_limit(start, "latest", LATEST, "A batch query would read nothing")
     _refuse_limit(end, "earliest", EARLIEST, "A batch query would read nothing")
     if start.offsets is not None and end.offsets is not None:

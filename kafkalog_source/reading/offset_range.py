@@ -2,68 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError, OptionError, printable
+from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.time_offsets import offset_at_time
-from kafkalog_source.segment.seek import Seeker, SegmentPlace
 
 if TYPE_CHECKING:
     from kafkalog_source.logdir import PartitionLog
     from kafkalog_source.reading.offset_limits import OffsetLimit
     from kafkalog_source.reading.options import ReadOptions
+    from kafkalog_source.reading.partition_offsets import PartitionOffsets
 
-MAX_OFFSET = 2**63 - 1
 _EARLIEST, _LATEST = -2, -1
-
-
-@dataclass(slots=True)
-class PartitionOffsets:
-    """The offsets of one partition, looked up when they are first asked for.
-
-    Attributes
-    ----------
-    log : PartitionLog
-    bytes_read : int
-        Bytes that the looking up read.
-    """
-
-    log: PartitionLog
-    bytes_read: int = 0
-    _latest: int | None = field(default=None, init=False)
-
-    @property
-    def earliest(self) -> int:
-        """The first offset that may be on disk and is not deleted."""
-        return max(self.log.segments[0].base_offset, self.log.log_start_offset or 0)
-
-    @property
-    def latest(self) -> int:
-        """The offset after the last one on disk."""
-        if self._latest is None:
-            self._latest = self._look_up_latest()
-        return self._latest
-
-    def places(self) -> list[SegmentPlace]:
-        """The segments with the range of offsets that each may hold."""
-        segments = self.log.segments
-        bounds = [each.base_offset for each in segments[1:]] + [MAX_OFFSET]
-        return [
-            SegmentPlace(each.path, each.base_offset, bound, each.offset_index, each.time_index)
-            for each, bound in zip(segments, bounds, strict=True)
-        ]
-
-    def _look_up_latest(self) -> int:
-        for place in reversed(self.places()):
-            with Seeker(place) as seeker:
-                header = seeker.last_header()
-                self.bytes_read += seeker.bytes_read
-            if header is not None:
-                return header.last_offset + 1
-            if place.bound == MAX_OFFSET and seeker.source.size == 0:
-                return place.least
-        return self.earliest
 
 
 class OffsetRanges:
@@ -112,7 +63,7 @@ class OffsetRanges:
         wanted = _offset(limit, offsets.log)
         if wanted is None or wanted == _EARLIEST:
             return offsets.earliest
-        if wanted < offsets.earliest or wanted > offsets.latest:
+        if wanted < offsets.earliest or not offsets.reaches(wanted):
             self._data_loss(limit, offsets, wanted)
             return offsets.earliest if wanted < offsets.earliest else offsets.latest
         return wanted
@@ -126,7 +77,7 @@ class OffsetRanges:
         wanted = _offset(limit, offsets.log)
         if wanted is None or wanted == _LATEST:
             return MAX_OFFSET
-        if wanted < offsets.earliest or wanted > offsets.latest:
+        if wanted < offsets.earliest or not offsets.reaches(wanted):
             self._data_loss(limit, offsets, wanted)
         return wanted
 

@@ -17,9 +17,8 @@ from kafkalog_source.reading import option_values as values
 from kafkalog_source.reading.offset_limits import (
     OffsetLimit,
     check_batch_limits,
-    ending_limit,
+    limit_of,
     parse_offsets,
-    starting_limit,
 )
 from kafkalog_source.reading.offsets_json import parse_assign, parse_partition_timestamps
 from kafkalog_source.reading.option_names import refuse_broker_option, refuse_unknown_option
@@ -74,12 +73,12 @@ class ReadOptions:
     @property
     def starting_limit(self) -> OffsetLimit:
         """Where to start, after precedence."""
-        return starting_limit(self)
+        return limit_of("starting", self.starting_timestamp, self.starting_offsets_by_timestamp, self.starting_offsets)
 
     @property
     def ending_limit(self) -> OffsetLimit:
         """Where to end (exclusive), after precedence."""
-        return ending_limit(self)
+        return limit_of("ending", self.ending_timestamp, self.ending_offsets_by_timestamp, self.ending_offsets)
 
     def wants(self, topic: str, partition: int) -> bool:
         """Tell whether subscribe, subscribePattern or assign choose a partition found below a path.
@@ -204,7 +203,7 @@ def parse_options(options: Mapping[str, object], paths: object = None, *, stream
 
 def check_batch_options(options: ReadOptions) -> None:
     """Refuse what Spark's Kafka source refuses in a batch query and allows in a stream."""
-    check_batch_limits(options)
+    check_batch_limits(options.starting_limit, options.ending_limit)
 
 
 def _by_name(options: Mapping[str, object]) -> dict[str, tuple[str, object]]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import LogDirError
 from kafkalog_source.logdir import list_logs
-from kafkalog_source.reading.offset_range import OffsetRanges, PartitionOffsets
+from kafkalog_source.reading.offset_range import OffsetRanges
+from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.record_limit import limit_records
 from kafkalog_source.reading.report import Report
 from kafkalog_source.reading.splits import Split, SplitRange, pack

@@ -12,8 +12,8 @@ from kafkalog_source.segment.rows import Span, SpanReader
 from kafkalog_source.segment.seek import Seeker, may_hold_time, scan_start_for_time
 
 if TYPE_CHECKING:
-    from kafkalog_source.reading.offset_range import PartitionOffsets
     from kafkalog_source.reading.options import ReadOptions
+    from kafkalog_source.reading.partition_offsets import PartitionOffsets
     from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.entries import EntryHeader
 

@@ -1,0 +1,64 @@
+"""The offsets that a partition holds on disk, from names, checkpoints and headers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kafkalog_source.segment.seek import Seeker, SegmentPlace
+
+if TYPE_CHECKING:
+    from kafkalog_source.logdir import PartitionLog
+
+MAX_OFFSET = 2**63 - 1
+
+
+@dataclass(slots=True)
+class PartitionOffsets:
+    """The offsets of one partition, looked up when they are first asked for.
+
+    Attributes
+    ----------
+    log : PartitionLog
+    bytes_read : int
+        Bytes that the looking up read.
+    """
+
+    log: PartitionLog
+    bytes_read: int = 0
+    _latest: int | None = field(default=None, init=False)
+
+    @property
+    def earliest(self) -> int:
+        """The first offset that may be on disk and is not deleted."""
+        return max(self.log.segments[0].base_offset, self.log.log_start_offset or 0)
+
+    @property
+    def latest(self) -> int:
+        """The offset after the last one on disk."""
+        if self._latest is None:
+            self._latest = self._look_up_latest()
+        return self._latest
+
+    def places(self) -> list[SegmentPlace]:
+        """The segments with the range of offsets that each may hold."""
+        segments = self.log.segments
+        bounds = [each.base_offset for each in segments[1:]] + [MAX_OFFSET]
+        return [
+            SegmentPlace(each.path, each.base_offset, bound, each.offset_index, each.time_index)
+            for each, bound in zip(segments, bounds, strict=True)
+        ]
+
+    def reaches(self, offset: int) -> bool:
+        """Whether `offset` is at most the end of the log, which may lie behind damage."""
+        if offset > self.latest:
+            self._latest = self._look_up_latest(behind_damage=True)
+        return offset <= self.latest
+
+    def _look_up_latest(self, *, behind_damage: bool = False) -> int:
+        # The last segment's base offset is an end of the log too: its batches may not be written yet.
+        last = self.places()[-1]
+        with Seeker(last) as seeker:
+            header = seeker.last_header(behind_damage=behind_damage)
+            self.bytes_read += seeker.bytes_read
+        return max(self.earliest, last.least if header is None else header.last_offset + 1)
