@@ -46,6 +46,9 @@ class Codec(enum.IntEnum):
 
 CODEC_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 
+TRANSACTION_STATES = ("committed", "aborted", "open")
+"""What may have become of a transaction. The core numbers them from 1 on; 0 is no transaction."""
+
 
 class TimestampType(enum.IntEnum):
     """Who set the record's time (``TimestampType``)."""

@@ -11,5 +11,17 @@ into errors.
 - `walk`: where the entries of a window begin and end.
 - `records` and `messages`: one v2 batch body, one v0 or v1 entry.
 - `decode`: drives checksums, decompression and the two above over a window.
+- `walk07` and `decode07`: the same for Kafka 0.7, whose messages have another layout.
 - `framing`: the frames of LZ4, snappy and zstd streams, without their codecs.
 """
+
+try:
+    from kafkalog_source._core import memory as _memory  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "kafkalog_source._core.memory":
+        raise
+    # Python prefers what lies in the current directory to what is installed, and a checkout is not compiled.
+    raise ImportError(
+        f"kafkalog_source in {__path__[0]} is source code that is not compiled. "
+        "Run Python from another directory, or compile it in its place with `pip install -e .`"
+    ) from None

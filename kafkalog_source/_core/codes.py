@@ -34,5 +34,6 @@ NAMES = (
     "wrapper_empty",
     "wrapper_offset",
     "empty_with_bytes",
+    "nested_too_deep",
 )
 CODE = {name: number for number, name in enumerate(NAMES)}

@@ -19,6 +19,7 @@ cdef enum Fixed:
     IS_TRANSACTIONAL
     IS_CONTROL
     CONTROL_TYPE
+    TRANSACTION_STATE
     MAGIC
     COMPRESSION
     BATCH_POSITION
@@ -75,7 +76,7 @@ cdef struct Mark:
 
 cdef struct Table:
     Py_ssize_t rows
-    FixedColumn fixed[16]
+    FixedColumn fixed[17]
     BytesColumn key
     BytesColumn value
     HeadersColumn headers

@@ -24,6 +24,7 @@ FIXED = (
     ("isTransactional", 1),
     ("isControl", 1),
     ("controlType", 1),
+    ("transactionState", 1),
     ("magic", 4),
     ("compression", 1),
     ("batchPosition", 8),

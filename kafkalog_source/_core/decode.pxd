@@ -5,6 +5,7 @@ from kafkalog_source._core.columns cimport Columns
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.messages cimport Messages
 from kafkalog_source._core.records cimport Batch, Progress, Wanted
+from kafkalog_source._core.transactions cimport TransactionStates
 from kafkalog_source._core.walk cimport Entries, Entry
 
 
@@ -16,6 +17,9 @@ cdef class Decoder:
     cdef Wanted wanted
     cdef bint verify
     cdef bint include_control
+    cdef TransactionStates transactions      # None when nobody asks, or not found yet
+    cdef object find_transactions
+    cdef bint committed_only
     cdef View view                 # pointed at what a checksum or codec is to read
     cdef readonly Py_ssize_t index # the entry at work
     cdef Py_ssize_t checked        # entries before this one have been checked
@@ -31,9 +35,11 @@ cdef class Decoder:
     cdef Messages messages
     cdef Py_ssize_t next_message
 
-    cdef int check_some(self, const uint8_t* window, Entries entries) except -1
+    cdef int check_some(self, const uint8_t* window, int64_t window_position, Entries entries) except -1
+    cdef int need_transactions(self, const Entry* e, int64_t window_position) except -1
+    cdef int state_of(self, const uint8_t* p, const Entry* e) noexcept nogil
     cdef int small_plain_entries(self, const uint8_t* window, int64_t window_position, Entries entries) noexcept nogil
-    cdef bint is_skipped(self, const Entry* e) noexcept nogil
+    cdef bint is_skipped(self, const uint8_t* p, const Entry* e) noexcept nogil
     cdef void start_batch(self, const uint8_t* p, const Entry* e, int64_t window_position) noexcept nogil
     cdef int read_small(self, const uint8_t* p, const Entry* e) noexcept nogil
     cdef int plain_message(self, const uint8_t* p, const Entry* e) noexcept nogil
@@ -45,4 +51,4 @@ cdef class Decoder:
     cdef int read_messages(self) noexcept nogil
     cdef int check_inner(self) except -1
     cdef void close_payload(self)
-    cdef Py_ssize_t payload_start(self, const uint8_t* p, const Entry* e, Py_ssize_t* size) noexcept nogil
+    cdef int find_payload(self, const uint8_t* p, const Entry* e, Py_ssize_t* start, Py_ssize_t* size) noexcept nogil

@@ -4,6 +4,7 @@ from typing_extensions import Buffer
 
 from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.memory import Scratch, View
+from kafkalog_source._core.transactions import TransactionStates
 from kafkalog_source._core.walk import Entries
 
 class Decoder:
@@ -17,6 +18,9 @@ class Decoder:
         high: int = ...,
         verify: bool = True,
         include_control: bool = False,
+        transactions: TransactionStates | None = None,
+        find_transactions: Callable[[int], TransactionStates] | None = None,
+        committed_only: bool = False,
     ) -> None: ...
     @property
     def index(self) -> int: ...

@@ -7,9 +7,9 @@ interpreter lock from beginning to end, and so is the body of every other entry.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int64_t, uint8_t, uint32_t
 
-from kafkalog_source._core.bytes cimport Cursor, load_u32
+from kafkalog_source._core.bytes cimport Cursor, load_i64, load_u32
 from kafkalog_source._core.codes cimport Code
 from kafkalog_source._core.columns cimport Columns, Mark, Table, reserve_rows
 from kafkalog_source._core.memory cimport Scratch, View
@@ -19,12 +19,14 @@ from kafkalog_source._core.messages cimport (
 from kafkalog_source._core.records cimport (
     Batch, Progress, Wanted, fill_batch_columns, fill_format_columns, parse_batch, read_records,
 )
+from kafkalog_source._core.transactions cimport COMMITTED, NO_TRANSACTION, TransactionStates
 from kafkalog_source._core.walk cimport Entries, Entry
 
 cdef Py_ssize_t V2_HEADER_SIZE = 61
 cdef Py_ssize_t SMALLEST_RECORD = 7
 cdef Py_ssize_t CHECKED_AT_ONCE = 1 << 17
 cdef int CODEC_MASK = 7
+cdef int TRANSACTIONAL_FLAG = 16
 cdef int CONTROL_FLAG = 32
 
 
@@ -50,10 +52,17 @@ cdef class Decoder:
         Whether checksums are compared.
     include_control : bool
         Whether the records of control batches become rows.
+    transactions : TransactionStates, optional
+        What became of the transactions, if that is known before.
+    find_transactions : callable, optional
+        ``f(position) -> TransactionStates``: asked instead, once, at the first batch of a transaction that is met.
+    committed_only : bool
+        Whether batches of aborted and open transactions are passed over.
     """
 
     def __cinit__(self, Columns columns, crc32c, crc32, decompress, int64_t low=INT64_MIN, int64_t high=INT64_MAX,
-                  bint verify=True, bint include_control=False):
+                  bint verify=True, bint include_control=False, TransactionStates transactions=None,
+                  find_transactions=None, bint committed_only=False):
         self.columns = columns
         self.crc32c = crc32c
         self.crc32 = crc32
@@ -62,6 +71,9 @@ cdef class Decoder:
         self.wanted.high = high
         self.verify = verify
         self.include_control = include_control
+        self.transactions = transactions
+        self.find_transactions = find_transactions
+        self.committed_only = committed_only
         self.view = View.__new__(View)
         self.messages = Messages()
         self.index = 0
@@ -98,7 +110,7 @@ cdef class Decoder:
                 if self.index == self.checked:
                     if self.index == entries.count:
                         return Code.END
-                    self.check_some(data, entries)
+                    self.check_some(data, window_position, entries)
                 with nogil:
                     code = self.small_plain_entries(data, window_position, entries)
                 if code == Code.END:
@@ -119,10 +131,10 @@ cdef class Decoder:
             self.index += 1
             self.batches += 1
 
-    cdef int check_some(self, const uint8_t* window, Entries entries) except -1:
+    cdef int check_some(self, const uint8_t* window, int64_t window_position, Entries entries) except -1:
         """Compare the checksums of the next entries, few enough that they are still in the cache to be decoded.
 
-        Entries that are passed over by offset are not checked, as nothing of them is used.
+        Those that are passed over by offset are checked too: a wrong length may hide wanted ones behind it.
         """
         cdef Entry* e
         cdef const uint8_t* p
@@ -133,7 +145,8 @@ cdef class Decoder:
             p = window + e.start
             size += e.size
             e.checked = True
-            if not self.verify or e.last_offset < self.wanted.low:
+            self.need_transactions(e, window_position)
+            if not self.verify:
                 continue
             if e.magic == 2:
                 self.view.set(p + 21, e.size - 21)
@@ -143,16 +156,37 @@ cdef class Decoder:
                 e.checked = <uint32_t>self.crc32(self.view) == load_u32(p + 12)
         return 0
 
-    cdef bint is_skipped(self, const Entry* e) noexcept nogil:
+    cdef int need_transactions(self, const Entry* e, int64_t window_position) except -1:
+        """Have the transactions found out when the first batch of one is met whose records may become rows."""
+        if self.find_transactions is None or e.magic != 2 or not e.attributes & TRANSACTIONAL_FLAG:
+            return 0
+        if e.attributes & CONTROL_FLAG or e.last_offset < self.wanted.low or e.first_offset >= self.wanted.high:
+            return 0
+        self.transactions = self.find_transactions(window_position + e.start)
+        self.find_transactions = None
+        return 0
+
+    cdef int state_of(self, const uint8_t* p, const Entry* e) noexcept nogil:
+        if self.transactions is None or e.magic != 2 or e.attributes & TRANSACTIONAL_FLAG == 0:
+            return NO_TRANSACTION
+        return self.transactions.state_of(load_i64(p + 43), e.last_offset)
+
+    cdef bint is_skipped(self, const uint8_t* p, const Entry* e) noexcept nogil:
         if e.last_offset < self.wanted.low:
             return True
-        return e.magic == 2 and (e.first_offset >= self.wanted.high
-                                 or (e.attributes & CONTROL_FLAG and not self.include_control))
+        if e.magic < 2:
+            return False
+        if e.first_offset >= self.wanted.high:
+            return True
+        if e.attributes & CONTROL_FLAG:
+            return not self.include_control
+        return self.committed_only and self.state_of(p, e) > COMMITTED
 
     cdef void start_batch(self, const uint8_t* p, const Entry* e, int64_t window_position) noexcept nogil:
         cdef Message message
         if e.magic == 2:
             parse_batch(p, &self.batch)
+            self.batch.transaction_state = <int8_t>self.state_of(p, e)
         else:
             # A wrong body is found when it is read; what is needed here is the header.
             parse_message(p, e.size, &message)
@@ -174,7 +208,7 @@ cdef class Decoder:
                 return Code.BAD_CRC
             if not codec_exists(e):
                 return Code.BAD_CODEC
-            if self.is_skipped(e):
+            if self.is_skipped(window + e.start, e):
                 self.index += 1
                 continue
             self.start_batch(window + e.start, e, window_position)
@@ -214,33 +248,38 @@ cdef class Decoder:
         fill_batch_columns(t, &self.batch, start, t.rows)
         return code
 
-    cdef Py_ssize_t payload_start(self, const uint8_t* p, const Entry* e, Py_ssize_t* size) noexcept nogil:
-        """Where the entry's payload starts, or -1 for a wrapper that has none."""
+    cdef int find_payload(self, const uint8_t* p, const Entry* e, Py_ssize_t* start, Py_ssize_t* size) noexcept nogil:
+        """Where the records of a batch or the messages of a wrapper lie in the entry; a plain message is all of it."""
         cdef Message message
+        cdef int code
+        start[0] = 0
+        size[0] = e.size
         if e.magic == 2:
+            start[0] = V2_HEADER_SIZE
             size[0] = e.size - V2_HEADER_SIZE
-            return V2_HEADER_SIZE
-        if parse_message(p, e.size, &message) != Code.OK or message.value_size < 0:
-            return -1
+            return Code.BAD_COUNT if self.batch.count < 0 else Code.OK
+        code = parse_message(p, e.size, &message)
+        if code != Code.OK or not e.attributes & CODEC_MASK:
+            return code
+        if message.value_size <= 0:
+            return Code.WRAPPER_EMPTY
+        start[0] = message.value - p
         size[0] = message.value_size
-        return message.value - p
+        return Code.OK
 
     cdef int open_payload(self, const uint8_t* p, const Entry* e) except -1:
         """Decompress the entry if need be and set the cursor on its records."""
+        cdef Py_ssize_t start = 0
         cdef Py_ssize_t size = 0
-        cdef Py_ssize_t start = self.payload_start(p, e, &size)
-        if e.magic == 2 and self.batch.count < 0:
-            return Code.BAD_COUNT
-        if start < 0:
-            return Code.WRAPPER_EMPTY if e.attributes & CODEC_MASK else Code.VALUE_LENGTH
+        cdef int code = self.find_payload(p, e, &start, &size)
+        if code != Code.OK:
+            return code
         self.open = True
         self.cursor.data = p + start
         self.cursor.pos = 0
         self.cursor.end = size
         if e.attributes & CODEC_MASK:
             if size == 0:
-                if e.magic < 2:
-                    return Code.WRAPPER_EMPTY
                 # A compressed stream is never empty; a batch that the cleaner emptied has no stream.
                 return Code.OK if self.batch.count == 0 else Code.RECORD_CUT
             self.view.set(p + start, size)

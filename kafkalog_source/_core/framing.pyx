@@ -154,13 +154,19 @@ cdef class Lz4Frames:
             raise bad_stream("lz4", "a block does not decompress") from error
 
 
+cdef int make_room(Scratch scratch, Py_ssize_t written, Py_ssize_t needed, Py_ssize_t limit) except -1:
+    """Let `scratch` hold `needed` bytes, at most `limit`; one at least, as the libraries crash on a null address."""
+    if needed > scratch.capacity or scratch.capacity == 0:
+        scratch.ensure(max(1, min(limit, max(2 * scratch.capacity, needed))), written)
+    return 0
+
+
 cdef Py_ssize_t keep(Scratch scratch, Py_ssize_t written, bytes block, Py_ssize_t limit) except -1:
     """Append `block` to the `written` bytes of `scratch`."""
     cdef Py_ssize_t size = len(block)
     if written + size > limit:
         raise too_large("lz4", limit)
-    if written + size > scratch.capacity:
-        scratch.ensure(min(limit, max(2 * scratch.capacity, written + size)), written)
+    make_room(scratch, written, written + size, limit)
     memcpy(scratch.address + written, <const uint8_t*>block, size)
     return written + size
 
@@ -227,8 +233,7 @@ cdef class SnappyStream:
         cdef Py_ssize_t claimed = snappy_size(p, size)
         if written + claimed > limit:
             raise too_large("snappy", limit)
-        if written + claimed > scratch.capacity:
-            scratch.ensure(min(limit, max(2 * scratch.capacity, written + claimed)), written)
+        make_room(scratch, written, written + claimed, limit)
         self.source.set(p, size)
         self.destination.set(scratch.address + written, claimed)
         try:

@@ -11,6 +11,7 @@ from kafkalog_source._core.columns cimport (
     put_i32, put_i64, put_null, put_timestamp,
 )
 from kafkalog_source._core.records cimport Batch, Wanted
+from kafkalog_source._core.transactions cimport NO_TRANSACTION
 
 cdef int LOG_OVERHEAD = 12
 
@@ -62,6 +63,7 @@ cdef void batch_of_message(const Message* message, Batch* b) noexcept nogil:
     b.log_append_time = message.magic == 1 and (message.attributes & 8) != 0
     b.transactional = False
     b.control = False
+    b.transaction_state = NO_TRANSACTION
 
 
 cdef class Messages:
@@ -119,7 +121,7 @@ cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noe
 
     A v1 wrapper carries the offset of its last message and the inner ones count from its first; an offset of 0 over
     several messages comes from old librdkafka and means that the first is 0. The offsets in a v0 wrapper are absolute
-    (``AbstractLegacyRecordBatch.DeepRecordsIterator``).
+    (``AbstractLegacyRecordBatch.DeepRecordsIterator``); above the wrapper's own they would not be found by it.
     """
     cdef int64_t base = 0
     cdef int64_t last = messages.items[messages.count - 1].offset
@@ -130,6 +132,8 @@ cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noe
         if b.last_offset < last:
             return Code.WRAPPER_OFFSET
         base = b.last_offset - last
+    if b.magic == 0 and b.last_offset < last:
+        return Code.WRAPPER_OFFSET
     for i in range(messages.count):
         # An inner offset is compared before the base is added, so that the sum cannot overflow.
         if messages.items[i].offset < 0 or messages.items[i].offset > last:

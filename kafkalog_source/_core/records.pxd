@@ -21,6 +21,7 @@ cdef struct Batch:
     bint log_append_time
     bint transactional
     bint control
+    int8_t transaction_state   # of `transactions.TransactionState`
 
 
 cdef struct Wanted:

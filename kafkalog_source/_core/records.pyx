@@ -7,13 +7,15 @@ from kafkalog_source._core.bytes cimport Cursor, left, load_i16, load_i32, load_
 from kafkalog_source._core.codes cimport Code
 from kafkalog_source._core.columns cimport (
     BATCH_BASE_OFFSET, BATCH_POSITION, COMPRESSION, CONTROL_TYPE, IS_CONTROL, IS_TRANSACTIONAL, KEY_SIZE, LEADER_EPOCH,
-    MAGIC, OFFSET, PRODUCER_EPOCH, PRODUCER_ID, SEQUENCE, TIMESTAMP, TIMESTAMP_TYPE, VALUE_SIZE, Columns, FixedColumn,
-    Table, append_bytes, append_header_name, append_header_value, end_headers, put_i8, put_i32, put_i64, put_null,
+    MAGIC, OFFSET, PRODUCER_EPOCH, PRODUCER_ID, SEQUENCE, TIMESTAMP, TIMESTAMP_TYPE, TRANSACTION_STATE, VALUE_SIZE, Columns,
+    FixedColumn, Table, append_bytes, append_header_name, append_header_value, end_headers, put_i8, put_i32, put_i64, put_null,
     put_timestamp, reserve_header,
 )
+from kafkalog_source._core.transactions cimport ABORTED, COMMITTED, NO_TRANSACTION
 
 cdef int SMALLEST_HEADER = 2  # an empty name and a null value
 cdef int NEWEST_CONTROL_TYPE = 6
+cdef int COMMIT_MARKER = 1
 cdef int UNKNOWN_CONTROL_TYPE = 7  # not Kafka's number: the place of UNKNOWN behind the names of the known ones
 
 
@@ -32,6 +34,7 @@ cdef void parse_batch(const uint8_t* p, Batch* b) noexcept nogil:
     b.log_append_time = (attributes & 8) != 0
     b.transactional = (attributes & 16) != 0
     b.control = (attributes & 32) != 0
+    b.transaction_state = NO_TRANSACTION
     b.last_offset = b.base_offset + load_i32(p + 23)
     b.base_timestamp = load_i64(p + 27)
     b.max_timestamp = load_i64(p + 35)
@@ -73,14 +76,24 @@ cdef inline int read_headers(Cursor* c, Table* t, bint emit) noexcept nogil:
     return Code.OK
 
 
-cdef inline int put_control_type(Table* t, const Slice* key) noexcept nogil:
-    """``ControlRecordType.parse``: a newer version is tolerated, a type beyond those known is UNKNOWN."""
-    cdef int16_t kind
-    if key.size < 4 or load_i16(key.data) < 0:
-        return Code.CONTROL_KEY
-    kind = load_i16(key.data + 2)
+cdef inline bint is_control_key(const Slice* key) noexcept nogil:
+    """A version, of which a newer one is tolerated, and a type (``ControlRecordType.parse``)."""
+    return key.size >= 4 and load_i16(key.data) >= 0
+
+
+cdef inline void put_control_type(Table* t, const Slice* key) noexcept nogil:
+    """A type beyond those known is UNKNOWN."""
+    cdef int16_t kind = load_i16(key.data + 2)
     put_i8(&t.fixed[<int>CONTROL_TYPE], t.rows, <int8_t>kind if 0 <= kind <= NEWEST_CONTROL_TYPE else UNKNOWN_CONTROL_TYPE)
-    return Code.OK
+
+
+cdef inline void put_marker_state(Table* t, const Batch* b, const Slice* key) noexcept nogil:
+    """A transaction's marker is in the state that it brings about."""
+    cdef int16_t kind = load_i16(key.data + 2)
+    cdef int8_t state = NO_TRANSACTION
+    if b.transactional and 0 <= kind <= COMMIT_MARKER:
+        state = COMMITTED if kind == COMMIT_MARKER else ABORTED
+    put_i8(&t.fixed[<int>TRANSACTION_STATE], t.rows, state)
 
 
 cdef inline void put_sequence(Table* t, const Batch* b, int64_t delta) noexcept nogil:
@@ -120,7 +133,9 @@ cdef inline int put_record(Table* t, const Batch* b, int64_t delta, int64_t time
     if t.value.wanted and not append_bytes(&t.value, row, value.data, value.size):
         return Code.NO_MEMORY
     if b.control and t.fixed[<int>CONTROL_TYPE].wanted:
-        return put_control_type(t, key)
+        put_control_type(t, key)
+    if b.control and t.fixed[<int>TRANSACTION_STATE].wanted:
+        put_marker_state(t, b, key)
     return Code.OK
 
 
@@ -145,6 +160,8 @@ cdef inline int read_record(Cursor* c, const Batch* b, const Wanted* wanted, Pro
         return Code.RECORD_OFFSET
     if not read_slice(&body, &key):
         return Code.KEY_LENGTH
+    if b.control and not is_control_key(&key):
+        return Code.CONTROL_KEY
     if not read_slice(&body, &value):
         return Code.VALUE_LENGTH
     emit = emit and wanted.low <= b.base_offset + offset_delta < wanted.high
@@ -227,6 +244,8 @@ cdef void fill_batch_columns(Table* t, const Batch* b, Py_ssize_t start, Py_ssiz
     if t.fixed[<int>CONTROL_TYPE].wanted and not b.control:
         for row in range(start, stop):
             put_null(&t.fixed[<int>CONTROL_TYPE], row)
+    if not b.control:
+        fill_i8(&t.fixed[<int>TRANSACTION_STATE], start, stop, b.transaction_state)
 
 
 cdef void fill_format_columns(Table* t, const Batch* b, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:

@@ -25,12 +25,13 @@ cdef int parse_header(const uint8_t* p, Py_ssize_t left, Entry* entry) noexcept 
     """
     cdef int32_t length, delta
     cdef Py_ssize_t least
-    entry.size = 17
+    entry.size = LOG_OVERHEAD
     if left < LOG_OVERHEAD:
         return Code.INCOMPLETE
     length = load_i32(p + 8)
     if length < 14:
         return Code.BAD_LENGTH
+    entry.size = 17
     if left < 17:
         return Code.INCOMPLETE
     entry.magic = <int8_t>p[16]

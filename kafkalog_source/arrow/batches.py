@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kafkalog_source._core.columns import NAMES, Columns
 from kafkalog_source.arrow.schema import COLUMN_TYPES, HEADERS_TYPE, arrow_schema
-from kafkalog_source.format import CODEC_NAMES, ControlType
+from kafkalog_source.format import CODEC_NAMES, TRANSACTION_STATES, ControlType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _TEXTS = {
     "compression": pa.array(CODEC_NAMES, pa.string()),
     "controlType": pa.array([ControlType(number).name for number in range(len(ControlType))], pa.string()),
+    "transactionState": pa.array([None, *TRANSACTION_STATES], pa.string()),
 }
 """Columns that the core writes as numbers: what each number stands for."""
 _FLAGS = ("isTransactional", "isControl")

@@ -45,7 +45,7 @@ COLUMN_TYPES: dict[str, pa.DataType] = {
 DEFAULT_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 """The columns of Spark's own Kafka source."""
 
-_NOT_YET = frozenset({"transactionState", "_corrupt_record"})
+_NOT_YET = frozenset({"_corrupt_record"})
 
 
 def check_columns(columns: Sequence[str]) -> tuple[str, ...]:
@@ -55,6 +55,8 @@ def check_columns(columns: Sequence[str]) -> tuple[str, ...]:
         if name not in existing:
             problem = "is not supported yet" if name in _NOT_YET else "does not exist"
             raise OptionError(f"the column {printable(name)!r} {problem}", expected="one of " + ", ".join(existing))
+    if not columns:
+        raise OptionError("no column is asked for", expected="one or more of " + ", ".join(existing))
     if len(set(columns)) < len(columns):
         raise OptionError("a column is asked for twice", found=", ".join(columns))
     return tuple(columns)

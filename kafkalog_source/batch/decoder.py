@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from crc32c import crc32c
 from isal.isal_zlib import crc32
 
 from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.decode import Decoder
-from kafkalog_source.codecs import DEFAULT_LIMIT, Decompressor
+from kafkalog_source._core.decode07 import Decoder07
+from kafkalog_source._core.transactions import TransactionStates
+from kafkalog_source.codecs import DEFAULT_LIMIT, Decompressor, NestedDecompressor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +30,29 @@ class DecodeSettings:
         Whether the records of control batches become rows.
     max_decompressed_bytes : int
         Most bytes that one batch may take, in memory and decompressed.
+    committed_only : bool
+        Whether records of aborted and open transactions are left out.
     """
 
     verify_checksums: bool = True
     include_control: bool = False
     max_decompressed_bytes: int = DEFAULT_LIMIT
+    committed_only: bool = False
 
 
 def make_decoder(
-    columns: Columns, decompressor: Decompressor, settings: DecodeSettings, low: int, high: int
+    columns: Columns,
+    decompressor: Decompressor,
+    settings: DecodeSettings,
+    low: int,
+    high: int,
+    transactions: TransactionStates | Callable[[int], TransactionStates] | None = None,
 ) -> Decoder:
-    """A decoder that appends the records with offsets in [low, high) to `columns`."""
+    """A decoder that appends the records with offsets in [low, high) to `columns`.
+
+    `transactions` may be a function, which is asked at the first batch of a transaction, with the batch's position.
+    """
+    known = transactions if isinstance(transactions, TransactionStates) else None
     return Decoder(
         columns,
         crc32c,
@@ -44,4 +62,15 @@ def make_decoder(
         high=high,
         verify=settings.verify_checksums,
         include_control=settings.include_control,
+        transactions=known,
+        find_transactions=None if isinstance(transactions, TransactionStates) else transactions,
+        committed_only=settings.committed_only,
     )
+
+
+def make_decoder_07(
+    columns: Columns, decompressor: Decompressor, settings: DecodeSettings, low: int, high: int
+) -> Decoder07:
+    """The same for segments of Kafka 0.7, which have no control records."""
+    nested = NestedDecompressor(decompressor)
+    return Decoder07(columns, crc32, nested, low=low, high=high, verify=settings.verify_checksums)

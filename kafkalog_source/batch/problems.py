@@ -70,9 +70,27 @@ _PROBLEMS: dict[str, tuple[str, str | None]] = {
         "the batch counts no records but has a body",
         "no bytes behind an empty batch's header",
     ),
+    "nested_too_deep": ("compressed message sets lie too deep inside each other", "at most 8 levels"),
 }
+
+_PROBLEMS_07: dict[str, tuple[str, str | None]] = {
+    "incomplete": ("the message goes on behind the end of the data", "a message that ends inside of it"),
+    "bad_length": ("the message's length field is too small", "at least 5 (magic 0) or 6 (magic 1) bytes"),
+    "bad_magic": ("the magic byte is none that Kafka 0.7 writes", "0 or 1"),
+    "offset_above_file": ("the message reaches into the next segment's range", "an end before the next file's start"),
+    "bad_codec": ("the message names a codec that Kafka 0.7 does not have", "0 to 2"),
+    "bad_crc": ("the checksum of the message's payload is wrong", "the CRC that it carries"),
+    "inner_length": ("the length of a message inside a compressed one lies", "a length that fits magic and data"),
+    "wrapper_empty": ("a compressed message has no payload", "a compressed message set"),
+}
+"""The same for Kafka 0.7, where it has other words."""
 
 
 def problem_of(code: int) -> tuple[str, str | None]:
     """The sentence for a code of the core that is not a good end, and what was expected instead."""
     return _PROBLEMS[NAMES[code]]
+
+
+def problem_of_07(code: int) -> tuple[str, str | None]:
+    """As `problem_of`, for a message of Kafka 0.7."""
+    return _PROBLEMS_07.get(NAMES[code]) or problem_of(code)

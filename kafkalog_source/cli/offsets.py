@@ -8,7 +8,9 @@ from kafkalog_source.reading.read import read_split
 from kafkalog_source.reading.splits import Split, SplitRange
 from kafkalog_source.segment.bounds import next_offset
 from kafkalog_source.segment.entries import EntryHeader, read_header
+from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.seek import Seeker, SegmentPlace
 from kafkalog_source.segment.source import LocalFile
 
 __all__ = ["first_offset", "last_offset"]
@@ -18,6 +20,10 @@ _MAX_OFFSET = 2**63 - 1
 
 def first_offset(log: PartitionLog, segment: SegmentFile, options: ReadOptions) -> int | None:
     """Give the first offset of the first batch; None if the segment does not begin with a batch."""
+    if segment.is_07:
+        with _open_07(segment) as seeker:
+            header = next(seeker.headers_from(segment.base_offset), None)
+        return None if header is None else header.first_offset
     with LocalFile(segment.path) as source:
         header = read_header(source, 0)
     if header is None or header.magic >= 2:
@@ -30,8 +36,16 @@ def first_offset(log: PartitionLog, segment: SegmentFile, options: ReadOptions) 
 
 def last_offset(segment: SegmentFile) -> int | None:
     """Give the last offset of the last whole batch; None if there is none."""
+    if segment.is_07:
+        with _open_07(segment) as seeker:
+            header = seeker.last_header()
+        return None if header is None else header.last_offset
     following = next_offset(segment.path, segment.offset_index, segment.base_offset)
     return None if following is None else following - 1
+
+
+def _open_07(segment: SegmentFile) -> Seeker:
+    return open_seeker(SegmentPlace(segment.path, segment.base_offset, _MAX_OFFSET, is_07=True))
 
 
 def _only_entry(log: PartitionLog, segment: SegmentFile, header: EntryHeader) -> SplitRange:

@@ -5,5 +5,6 @@ that Kafka puts around the codecs' blocks is read by ``_core.framing``.
 """
 
 from kafkalog_source.codecs.decompressor import DEFAULT_LIMIT, Decompressor
+from kafkalog_source.codecs.nested import NestedDecompressor
 
-__all__ = ["DEFAULT_LIMIT", "Decompressor"]
+__all__ = ["DEFAULT_LIMIT", "Decompressor", "NestedDecompressor"]

@@ -30,7 +30,7 @@ class Decompressor:
     Parameters
     ----------
     limit : int
-        Most bytes that one payload may decompress to.
+        Most bytes that one payload may decompress to; kept as an attribute.
 
     Notes
     -----
@@ -38,14 +38,14 @@ class Decompressor:
     """
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
-        self._limit = limit
+        self.limit = limit
         self._scratch = Scratch()
         self._lz4 = Lz4Frames(lz4.block.decompress, xxhash.xxh32_intdigest)
         self._snappy = SnappyStream(cramjam.snappy.decompress_raw_into)
         self._zstd = ZstdStream()
 
-    def __call__(self, codec: int, magic: int, source: View) -> Buffer:
-        """Decompress the payload of a batch of format `magic`.
+    def __call__(self, codec: int, magic: int, source: View, limit: int | None = None) -> Buffer:
+        """Decompress the payload of a batch of format `magic`, to `limit` bytes at most if that is below the usual.
 
         Raises
         ------
@@ -54,12 +54,13 @@ class Decompressor:
         LimitError
             It decompresses to more than the limit.
         """
+        limit = self.limit if limit is None else min(limit, self.limit)
         if codec == Codec.LZ4:
-            return self._lz4.decompress(source, self._scratch, self._limit, magic > 0)
+            return self._lz4.decompress(source, self._scratch, limit, magic > 0)
         if codec == Codec.ZSTD:
-            return self._zstd.decompress(source, self._scratch, self._limit)
+            return self._zstd.decompress(source, self._scratch, limit)
         if codec == Codec.SNAPPY:
-            return self._snappy.decompress(source, self._scratch, self._limit)
+            return self._snappy.decompress(source, self._scratch, limit)
         if codec == Codec.GZIP:
-            return decompress_gzip(source, self._limit)
+            return decompress_gzip(source, limit)
         raise UnsupportedFormatError("the batch names a codec that does not exist", found=codec, expected="0 to 4")

@@ -30,9 +30,11 @@ class ZstdStream:
         """The content of `source`, `limit` bytes at most; in `scratch` unless it is small."""
         frames, bound = zstd_frames(source)
         try:
-            if frames == 1 and bound <= min(limit, _AT_ONCE):
+            claimed = zstandard.frame_content_size(memoryview(source))
+            # At once the library does not look into a frame that claims to be empty, and takes no other empty one.
+            if frames == 1 and 0 < bound <= min(limit, _AT_ONCE) and claimed != 0:
                 # The library makes room for what the frame's header claims, whatever that is.
-                _check_claim(zstandard.frame_content_size(memoryview(source)), bound)
+                _check_claim(claimed, bound)
                 return self._context.decompress(memoryview(source), max_output_size=bound)
             written = self._read(source, scratch, bound, limit)
         except zstandard.ZstdError as error:

@@ -14,20 +14,19 @@ from kafkalog_source.errors import KafkaLogError, LogDirError, UnsupportedFormat
 from kafkalog_source.logdir.access import entries
 from kafkalog_source.logdir.names import (
     CHECKPOINT_NAMES,
-    is_kafka_07_segment,
     is_redpanda_directory,
     is_redpanda_segment,
     parse_log_file,
     parse_partition,
 )
-from kafkalog_source.logdir.partition_dir import kafka_07_error, redpanda_error
+from kafkalog_source.logdir.partition_dir import redpanda_error
 
 __all__ = ["explain_directory", "explain_file", "holds_log_dirs", "is_log_dir", "nested_log_dirs"]
 
 _MOST_ENTRIES = 10_000
 _MOST_CHILDREN = 200
 _MOST_NAMED = 5
-_WHAT_IS_READ = "a broker log dir, a topic-partition directory, a .log segment, or a glob of these"
+_WHAT_IS_READ = "a broker log dir, a topic-partition directory, a .log or .kafka segment, or a glob of these"
 _PARTITION_FILES = frozenset({"leader-epoch-checkpoint", "partition.metadata"})
 
 
@@ -87,7 +86,7 @@ def explain_directory(path: str) -> KafkaLogError:
     return LogDirError(
         "holds no partition",
         file=path,
-        expected="directories named topic-partition, such as orders-0, with .log segments in them",
+        expected="directories named topic-partition, such as orders-0, with .log or .kafka segments in them",
         remedy=f"Give {_WHAT_IS_READ}",
     )
 
@@ -97,8 +96,6 @@ def explain_file(path: str) -> KafkaLogError:
     name = os.path.basename(path)
     if is_redpanda_segment(name):
         return redpanda_error(path)
-    if is_kafka_07_segment(name):
-        return kafka_07_error(path)
     log_file = parse_log_file(name)
     if log_file is not None:
         remedy = f"Give the segment beside it, {log_file.base_offset:020d}.log"
@@ -114,7 +111,7 @@ def explain_file(path: str) -> KafkaLogError:
 
 def _explain_files(path: str, files: Sequence[str]) -> KafkaLogError | None:
     named = ((name, parse_log_file(name)) for name in files)
-    segments = sorted(name for name, parsed in named if parsed is not None and parsed.kind == "log")
+    segments = sorted(name for name, parsed in named if parsed is not None and parsed.is_segment)
     if segments and parse_partition(os.path.basename(path)) is not None:
         return LogDirError(
             "holds no live segment",
@@ -130,13 +127,11 @@ def _explain_files(path: str, files: Sequence[str]) -> KafkaLogError | None:
             found=segments[0],
             expected="a name such as orders-0",
             remedy=f"Rename it, or give the segments themselves (topic and partition are then null): "
-            f"{printable(os.path.join(path, '*.log'))}",
+            f"{printable(os.path.join(path, '*.kafka' if segments[0].endswith('.kafka') else '*.log'))}",
         )
     for name in files:
         if is_redpanda_segment(name):
             return redpanda_error(os.path.join(path, name))
-        if is_kafka_07_segment(name):
-            return kafka_07_error(os.path.join(path, name))
     return None
 
 

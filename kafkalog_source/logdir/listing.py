@@ -56,7 +56,7 @@ def list_logs(paths: Sequence[str], *, wanted: Callable[[str, int], bool], follo
         On a path that is missing, unreadable or without partitions, on links that lead out of it, and
         on a partition that is there twice.
     UnsupportedFormatError
-        On a file that is no Kafka segment, and on segments of Redpanda and Kafka 0.7.
+        On a file that is no Kafka segment, and on segments of Redpanda.
     """
     if not paths:
         raise LogDirError("no path was given", remedy="Give a log dir, a partition directory or a segment")
@@ -69,7 +69,7 @@ def list_logs(paths: Sequence[str], *, wanted: Callable[[str, int], bool], follo
                 "nothing that matches this glob is or holds a partition or a segment",
                 file=path,
                 found=printable(places[0].path),
-                expected="log dirs, topic-partition directories or .log segments",
+                expected="log dirs, topic-partition directories, .log or .kafka segments",
                 remedy="What is marked .deleted, -delete and the like is read when the path itself says so",
             )
     return search.listing()
@@ -78,7 +78,7 @@ def list_logs(paths: Sequence[str], *, wanted: Callable[[str, int], bool], follo
 def _names_segment(place: Place) -> bool:
     """Whether a file counts as a segment: one marked .deleted and so on only if the path itself says so."""
     name = parse_log_file(os.path.basename(place.path))
-    if name is None or name.kind != "log":
+    if name is None or not name.is_segment:
         return False
     return name.state is None or place.pattern is None or place.pattern.endswith("." + name.state)
 
@@ -186,7 +186,14 @@ class _Search:
             return
         if os.path.islink(path):
             root.admit(path)
-        contents = list_partition(path, root, next_offset)
+        try:
+            contents = list_partition(path, root, next_offset)
+        except LogDirError:
+            # A broker that deletes a topic renames its directories.
+            if given or os.path.lexists(path):
+                raise
+            self.skipped.append(Skipped(path, "vanished while it was being listed"))
+            return
         if contents.is_log_dir:
             raise holds_log_dirs(os.path.dirname(path), [path])
         if given and not contents.segments:
@@ -201,6 +208,7 @@ class _Search:
             path,
             contents.segments,
             log_start_offset=state.log_starts.get(place),
+            high_watermark=state.high_watermarks.get(place),
             cleaned=place in state.cleaned,
         )
 

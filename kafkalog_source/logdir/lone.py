@@ -26,7 +26,7 @@ def lone_segment(path: str) -> PartitionLog | None:
     """
     for candidate in (path, os.path.realpath(path)):
         name = parse_log_file(os.path.basename(candidate))
-        if name is not None and name.kind == "log":
+        if name is not None and name.is_segment:
             return _lone(candidate, name)
     return None
 
@@ -44,6 +44,7 @@ def _lone(path: str, name: LogFileName) -> PartitionLog:
         _beside(path, name, "timeindex"),
         _beside(path, name, "txnindex"),
         _beside(path, name, "snapshot"),
+        name.kind == "kafka",
     )
     topic, partition = place if place is not None else (None, None)
     return PartitionLog(topic, partition, path, (segment,), lone=True)
@@ -59,6 +60,8 @@ def _place(path: str) -> tuple[str, int] | None:
 
 
 def _beside(path: str, name: LogFileName, kind: str) -> str | None:
+    if name.kind == "kafka":
+        return None
     suffix = "" if name.state is None else f".{name.state}"
     side_file = os.path.join(os.path.dirname(path), f"{name.base_offset:020d}.{kind}{suffix}")
     try:

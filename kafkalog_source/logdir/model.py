@@ -21,6 +21,8 @@ class SegmentFile:
         Of that one ``stat``: enough to notice later that the file is another one.
     offset_index, time_index, txn_index, snapshot : str or None
         Side files of the same base offset that are there as regular files. None has been opened.
+    is_07 : bool
+        Whether it is a segment of Kafka 0.7, by its name; such a partition has no others.
     """
 
     path: str
@@ -32,6 +34,7 @@ class SegmentFile:
     time_index: str | None = None
     txn_index: str | None = None
     snapshot: str | None = None
+    is_07: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class PartitionLog:
         A single segment given by its own path: shown as it is, without its neighbours.
     log_start_offset : int or None
         From the log dir's ``log-start-offset-checkpoint``; None if it says nothing.
+    high_watermark : int or None
+        From ``replication-offset-checkpoint``, which lags behind by some seconds; None if it says nothing.
     cleaned : bool
         Listed in the log dir's ``cleaner-offset-checkpoint``: gaps in offsets are to be expected.
     """
@@ -62,6 +67,7 @@ class PartitionLog:
     segments: tuple[SegmentFile, ...]
     lone: bool = False
     log_start_offset: int | None = None
+    high_watermark: int | None = None
     cleaned: bool = False
 
 

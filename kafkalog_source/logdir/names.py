@@ -17,7 +17,6 @@ __all__ = [
     "VARIANTS",
     "LogFileName",
     "PartitionName",
-    "is_kafka_07_segment",
     "is_redpanda_directory",
     "is_redpanda_segment",
     "is_topic_name",
@@ -28,6 +27,7 @@ __all__ = [
 VARIANTS = ("delete", "future", "stray")
 """Suffixes of directories that lie beside the live ones and are not part of the log dir's data."""
 
+HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
 LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
 CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 CHECKPOINT_NAMES = frozenset(
@@ -46,8 +46,8 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 # A broker writes "%s-%d": no sign, no leading zero, ASCII digits alone.
 _PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
 _VARIANT = re.compile(r"(.+)\.[0-9a-f]{32}-(delete|future|stray)")
-_LOG_FILE = re.compile(r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)(?:\.(deleted|cleaned|swap))?")
-_KAFKA_07 = re.compile(r"[0-9]{20}\.kafka")
+# Kafka 0.7 had segments alone, and deleted them without renaming them first.
+_LOG_FILE = re.compile(r"([0-9]{20})\.(?:(log|index|timeindex|txnindex|snapshot)(?:\.(deleted|cleaned|swap))?|(kafka))")
 _REDPANDA_SEGMENT = re.compile(r"[0-9]+-[0-9]+-v[0-9]+\.log")
 _REDPANDA_DIRECTORY = re.compile(r"[0-9]+_[0-9]+")
 
@@ -78,7 +78,7 @@ class LogFileName(NamedTuple):
     base_offset : int
         The number in the name.
     kind : str
-        ``log``, ``index``, ``timeindex``, ``txnindex`` or ``snapshot``.
+        ``log``, ``index``, ``timeindex``, ``txnindex`` or ``snapshot``; ``kafka`` is a segment of Kafka 0.7.
     state : str or None
         ``deleted``, ``cleaned`` or ``swap``, or None for a plain name.
     """
@@ -86,6 +86,11 @@ class LogFileName(NamedTuple):
     base_offset: int
     kind: str
     state: str | None
+
+    @property
+    def is_segment(self) -> bool:
+        """Whether it is the log itself and not a side file."""
+        return self.kind in ("log", "kafka")
 
 
 def is_topic_name(name: str) -> bool:
@@ -126,12 +131,7 @@ def parse_log_file(name: str) -> LogFileName | None:
     if match is None:
         return None
     base_offset = int(match[1])
-    return LogFileName(base_offset, match[2], match[3]) if base_offset <= _MAX_OFFSET else None
-
-
-def is_kafka_07_segment(name: str) -> bool:
-    """Whether this is the name of a segment of Kafka 0.7."""
-    return _KAFKA_07.fullmatch(name) is not None
+    return LogFileName(base_offset, match[2] or match[4], match[3]) if base_offset <= _MAX_OFFSET else None
 
 
 def is_redpanda_segment(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -14,15 +15,16 @@ from kafkalog_source.logdir.model import SegmentFile, Skipped
 from kafkalog_source.logdir.names import (
     CHECKPOINT_NAMES,
     LogFileName,
-    is_kafka_07_segment,
     is_redpanda_segment,
     parse_log_file,
     parse_partition,
 )
+from kafkalog_source.logdir.settling import LONG_AGO_NS, Fingerprint, is_at_rest
 
-__all__ = ["PartitionContents", "kafka_07_error", "list_partition", "redpanda_error", "regular_status"]
+__all__ = ["PartitionContents", "list_partition", "redpanda_error", "regular_status"]
 
-_ATTEMPTS = 3
+_ATTEMPTS = 20
+_PAUSE_SECONDS = 0.01
 _SIDE_FILES = ("index", "timeindex", "txnindex", "snapshot")
 _LOG_DIR_SIGNS = CHECKPOINT_NAMES | {"meta.properties"}
 
@@ -64,8 +66,8 @@ class _Seen:
     sizes: dict[tuple[int, str], tuple[int, int, int]] = field(default_factory=dict)
     first_cleaned: int | None = None
     skipped: list[Skipped] = field(default_factory=list)
-    kafka_07: str | None = None
     log_dir_signs: bool = False
+    fingerprint: Fingerprint = field(default_factory=Fingerprint)
 
 
 def list_partition(path: str, root: Root, next_offset: Callable[[str], int]) -> PartitionContents:
@@ -80,16 +82,51 @@ def list_partition(path: str, root: Root, next_offset: Callable[[str], int]) -> 
     next_offset : callable
         Gives the offset after the last one of a segment; asked only after an interrupted compaction.
     """
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
+        time.sleep(attempt * _PAUSE_SECONDS)
         try:
-            return _contents(_look(path, root), next_offset)
+            seen = _look(path, root)
+            if _is_settled(seen):
+                return _contents(seen, next_offset)
         except _VanishedError:
             continue
+        except LogDirError as error:
+            if not (isinstance(error.__cause__, FileNotFoundError) and os.path.isdir(path)):
+                raise
     raise LogDirError(
-        "files vanish while the directory is being listed",
+        "files come and go while the directory is being listed",
         file=path,
         remedy="A broker is at work on it: read a snapshot of its disk, or try again",
     )
+
+
+def _is_settled(seen: _Seen) -> bool:
+    """Whether what was seen was there at one time, with the sizes that it had at the end of it."""
+    compacting = bool(seen.swap) or seen.first_cleaned is not None
+    if is_at_rest(seen.path, seen.fingerprint.started_ns) and not compacting:
+        return True
+    if not seen.fingerprint.still_fits(seen.path):
+        return False
+    _look_at_grown(seen)
+    return True
+
+
+def _look_at_grown(seen: _Seen) -> None:
+    """Look once more at segments that may have been written to while the directory was being listed.
+
+    None but the last is written to now; the one before it may have been the last when it was looked at.
+    """
+    long_ago = seen.fingerprint.started_ns - LONG_AGO_NS
+    for base in sorted(seen.plain.get("log", ()), reverse=True)[1:]:
+        try:
+            found = os.stat(_path(seen, base, "log", ""))
+        except FileNotFoundError as error:
+            raise _VanishedError from error
+        if found.st_ino != seen.sizes[base, ""][2]:
+            raise _VanishedError
+        seen.sizes[base, ""] = (found.st_size, found.st_mtime_ns, found.st_ino)
+        if found.st_mtime_ns < long_ago:
+            return
 
 
 def regular_status(path: str, found: os.stat_result) -> os.stat_result:
@@ -115,22 +152,14 @@ def redpanda_error(path: str) -> UnsupportedFormatError:
     )
 
 
-def kafka_07_error(path: str) -> UnsupportedFormatError:
-    """Refuse a segment of Kafka 0.7 by name."""
-    return UnsupportedFormatError(
-        "segments of Kafka 0.7 are not supported yet",
-        file=path,
-        expected="a segment of Kafka 0.8 or later, such as 00000000000000000000.log",
-    )
-
-
 def _look(path: str, root: Root) -> _Seen:
     seen = _Seen(path, root)
     for entry in entries(path):
+        seen.fingerprint.add(entry)
         name = parse_log_file(entry.name)
         if name is None:
             _look_at_other(seen, entry)
-        elif name.kind == "log":
+        elif name.is_segment:
             _look_at_segment(seen, entry, name)
         else:
             _look_at_side_file(seen, entry, name)
@@ -152,6 +181,8 @@ def _look_at_segment(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) ->
         raise _VanishedError from error
     except OSError as error:
         raise os_error(entry.path, error) from error
+    except LogDirError as error:
+        raise _unless_vanished(entry, error) from error
     seen.sizes[name.base_offset, _suffix(name)] = (found.st_size, found.st_mtime_ns, found.st_ino)
 
 
@@ -167,9 +198,15 @@ def _look_at_side_file(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) 
         _note(seen, name)
     elif name.kind == "txnindex":
         # An index of offsets or times only saves reading, but without this one aborted records would show.
-        raise LogDirError("is named as a transaction index and is no regular file", file=entry.path)
+        raise _unless_vanished(
+            entry, LogDirError("is named as a transaction index and is no regular file", file=entry.path)
+        )
     else:
         seen.skipped.append(Skipped(entry.path, "is no regular file"))
+
+
+def _unless_vanished(entry: os.DirEntry[str], error: LogDirError) -> Exception:
+    return error if os.path.lexists(entry.path) else _VanishedError()
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -182,15 +219,13 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def _look_at_other(seen: _Seen, entry: os.DirEntry[str]) -> None:
     if is_redpanda_segment(entry.name):
         raise redpanda_error(entry.path)
-    if is_kafka_07_segment(entry.name):
-        seen.kafka_07 = entry.path
     if entry.name in _LOG_DIR_SIGNS:
         seen.log_dir_signs = True
     if entry.is_dir(follow_symlinks=False):
         seen.log_dir_signs |= parse_partition(entry.name) is not None
         seen.skipped.append(Skipped(entry.path, "a directory within a partition directory"))
-    elif entry.name.endswith(".log"):
-        seen.skipped.append(Skipped(entry.path, "not named as a segment (20 digits and .log)"))
+    elif entry.name.endswith((".log", ".kafka")):
+        seen.skipped.append(Skipped(entry.path, "not named as a segment (20 digits and .log or .kafka)"))
 
 
 def _suffix(name: LogFileName) -> str:
@@ -214,9 +249,9 @@ def _contents(seen: _Seen, next_offset: Callable[[str], int]) -> PartitionConten
         swaps = [(base, _path(seen, base, "log", ".swap")) for base in seen.swap.get("log", ())]
         state = crash_state(swaps, seen.first_cleaned, next_offset)
         warnings.append(_crash_warning(seen, state))
+    if "kafka" in seen.plain:
+        return PartitionContents(_segments_07(seen), seen.skipped, warnings, False)
     logs = _surviving(seen, "log", state)
-    if not logs and seen.kafka_07 is not None:
-        raise kafka_07_error(seen.kafka_07)
     _note_dropped(seen, state, logs)
     side_files = {kind: _surviving(seen, kind, state) for kind in _SIDE_FILES}
     segments = tuple(_segment(seen, base, logs[base], side_files) for base in sorted(logs))
@@ -249,6 +284,26 @@ def _segment(seen: _Seen, base: int, suffix: str, side_files: dict[str, dict[int
     )
 
 
+def _segments_07(seen: _Seen) -> tuple[SegmentFile, ...]:
+    """The segments of Kafka 0.7, beside which there may be none of a later version.
+
+    A later broker passes them over, but their rows would be lost in silence, and the offsets of the two have nothing
+    to do with each other.
+    """
+    if "log" in seen.plain or "log" in seen.swap:
+        raise LogDirError(
+            "holds segments of Kafka 0.7 (.kafka) beside those of a later version (.log), whose offsets are others",
+            file=seen.path,
+            expected="segments of one kind",
+            remedy="Give the segments of the kind that is wanted by their own paths, such as "
+            f"{printable(os.path.join(seen.path, '*.kafka'))}",
+        )
+    return tuple(
+        SegmentFile(_path(seen, base, "kafka", ""), base, *seen.sizes[base, ""], is_07=True)
+        for base in sorted(seen.plain["kafka"])
+    )
+
+
 def _path(seen: _Seen, base_offset: int, kind: str, suffix: str) -> str:
     return f"{seen.path}{os.sep}{base_offset:020d}.{kind}{suffix}"
 
@@ -271,4 +326,4 @@ def _crash_warning(seen: _Seen, state: CrashState) -> str:
             f"its .swap files are read in place of the segments from offset {state.replaced_from} "
             f"to {state.replaced_to}, as a broker's start would have it"
         )
-    return f"{printable(seen.path)}: a compaction was interrupted (.cleaned or .swap files): {outcome}"
+    return f"{printable(seen.path)}: a compaction was interrupted, or is under way (.cleaned or .swap files): {outcome}"

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.logdir.access import Root, check_readable, status
 from kafkalog_source.logdir.checkpoints import read_offset_checkpoint
-from kafkalog_source.logdir.names import CLEANER_CHECKPOINT, LOG_START_CHECKPOINT
+from kafkalog_source.logdir.names import CLEANER_CHECKPOINT, HIGH_WATERMARK_CHECKPOINT, LOG_START_CHECKPOINT
 
 __all__ = ["LogDirState", "read_state"]
 
 _FALLBACKS = {
     LOG_START_CHECKPOINT: "records that were deleted and are still on disk are not told from the others",
     CLEANER_CHECKPOINT: "no partition counts as compacted",
+    HIGH_WATERMARK_CHECKPOINT: "no partition's high watermark is known",
 }
 
 
@@ -29,12 +30,15 @@ class LogDirState:
         First offset that is not deleted.
     cleaned : mapping
         Offset up to which the cleaner has compacted.
+    high_watermarks : mapping
+        Offset up to which every replica had the log when the broker last wrote it down.
     warnings : tuple of str
         Checkpoints that are damaged and were read as if they were absent.
     """
 
     log_starts: Mapping[tuple[str, int], int] = field(default_factory=dict)
     cleaned: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    high_watermarks: Mapping[tuple[str, int], int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
@@ -43,7 +47,8 @@ def read_state(log_dir: str, root: Root) -> LogDirState:
     warnings: list[str] = []
     log_starts = _read(os.path.join(log_dir, LOG_START_CHECKPOINT), root, warnings)
     cleaned = _read(os.path.join(log_dir, CLEANER_CHECKPOINT), root, warnings)
-    return LogDirState(log_starts, cleaned, tuple(warnings))
+    high_watermarks = _read(os.path.join(log_dir, HIGH_WATERMARK_CHECKPOINT), root, warnings)
+    return LogDirState(log_starts, cleaned, high_watermarks, tuple(warnings))
 
 
 def _read(path: str, root: Root, warnings: list[str]) -> dict[tuple[str, int], int]:

@@ -43,7 +43,7 @@ class OffsetRanges:
 
     def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
         """The offsets [low, high) wanted; `high` is `MAX_OFFSET` when all up to the end are."""
-        high = self._end(offsets)
+        high = min(self._end(offsets), self._read_up_to(offsets.log))
         return self._start(offsets, high), high
 
     def _start(self, offsets: PartitionOffsets, high: int) -> int:
@@ -80,6 +80,15 @@ class OffsetRanges:
         if wanted < offsets.earliest or not offsets.reaches(wanted):
             self._data_loss(limit, offsets, wanted)
         return wanted
+
+    def _read_up_to(self, log: PartitionLog) -> int:
+        """Where readUpTo ends every range: at the high watermark, if that is asked for and known."""
+        if self._options.read_up_to != "highWatermark":
+            return MAX_OFFSET
+        if log.high_watermark is None:
+            self.warnings.append(f"no high watermark of {_name(log)} is known: it is read up to its end")
+            return MAX_OFFSET
+        return log.high_watermark
 
     def _data_loss(self, limit: OffsetLimit, offsets: PartitionOffsets, wanted: int) -> None:
         problem = f"{limit.option} asks for an offset of {_name(offsets.log)} that is not on disk"

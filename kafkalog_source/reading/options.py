@@ -149,9 +149,6 @@ _ALIASES = {"kafka.isolation.level": "isolationLevel"}
 
 # Options whose default is all there is so far. What builds one takes its line out.
 _NOT_YET = (
-    "isolationLevel",
-    "readUpTo",
-    "includeDeleted",
     "maxOffsetsPerTrigger",
     "maxBytesPerTrigger",
     "minOffsetsPerTrigger",

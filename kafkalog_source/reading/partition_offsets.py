@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kafkalog_source.segment.seek import Seeker, SegmentPlace
+from kafkalog_source.segment.opening import open_seeker
+from kafkalog_source.segment.seek import SegmentPlace
 
 if TYPE_CHECKING:
     from kafkalog_source.logdir import PartitionLog
@@ -20,18 +21,22 @@ class PartitionOffsets:
     Attributes
     ----------
     log : PartitionLog
+    include_deleted : bool
+        Whether records below the log start offset, which are deleted and still on disk, count.
     bytes_read : int
         Bytes that the looking up read.
     """
 
     log: PartitionLog
+    include_deleted: bool = False
     bytes_read: int = 0
     _latest: int | None = field(default=None, init=False)
 
     @property
     def earliest(self) -> int:
-        """The first offset that may be on disk and is not deleted."""
-        return max(self.log.segments[0].base_offset, self.log.log_start_offset or 0)
+        """The first offset that may be on disk and counts."""
+        first = self.log.segments[0].base_offset
+        return first if self.include_deleted else max(first, self.log.log_start_offset or 0)
 
     @property
     def latest(self) -> int:
@@ -45,7 +50,7 @@ class PartitionOffsets:
         segments = self.log.segments
         bounds = [each.base_offset for each in segments[1:]] + [MAX_OFFSET]
         return [
-            SegmentPlace(each.path, each.base_offset, bound, each.offset_index, each.time_index)
+            SegmentPlace(each.path, each.base_offset, bound, each.offset_index, each.time_index, each.is_07)
             for each, bound in zip(segments, bounds, strict=True)
         ]
 
@@ -58,7 +63,7 @@ class PartitionOffsets:
     def _look_up_latest(self, *, behind_damage: bool = False) -> int:
         # The last segment's base offset is an end of the log too: its batches may not be written yet.
         last = self.places()[-1]
-        with Seeker(last) as seeker:
+        with open_seeker(last) as seeker:
             header = seeker.last_header(behind_damage=behind_damage)
             self.bytes_read += seeker.bytes_read
-        return max(self.earliest, last.least if header is None else header.last_offset + 1)
+        return max(self.earliest, last.least if header is None else header.next_offset)

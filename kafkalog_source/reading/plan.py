@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import LogDirError
 from kafkalog_source.logdir import list_logs
+from kafkalog_source.reading.gaps import continuation_of
+from kafkalog_source.reading.gaps07 import check_07
 from kafkalog_source.reading.offset_range import OffsetRanges
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.record_limit import limit_records
 from kafkalog_source.reading.report import Report
-from kafkalog_source.reading.splits import Split, SplitRange, pack
+from kafkalog_source.reading.splits import Split, SplitRange, TransactionHistory, TransactionsAhead, pack
+from kafkalog_source.reading.transactions import PartitionTransactions
+from kafkalog_source.segment.entries import behind_wrong_offset
+from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.rows import Span
-from kafkalog_source.segment.seek import Seeker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile
     from kafkalog_source.reading.options import ReadOptions
-    from kafkalog_source.segment.seek import Cut, SegmentPlace
+    from kafkalog_source.segment.seek import Cut, Seeker, SegmentPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +96,22 @@ class _Chosen:
         self._bytes_read = 0
         ranges = OffsetRanges(options)
         ranges.check_named({(log.topic, log.partition) for log in self._logs if log.topic is not None})  # type: ignore[misc]
-        self._offsets = [PartitionOffsets(log) for log in self._logs]
+        self._offsets = [PartitionOffsets(log, options.include_deleted) for log in self._logs]
         self._limits = [ranges.range_of(offsets) for offsets in self._offsets]
         report.warnings += ranges.warnings
+        for log, (low, high) in zip(self._logs, self._limits, strict=True):
+            report.warnings += check_07(log, low, high, options)
+        self._transactions: list[PartitionTransactions | None] = [None] * len(self._logs)
+        if options.isolation_level == "read_committed":
+            self._stop_at_open_transactions()
 
     def splits(self, target: int, open_cost: int) -> list[Split]:
         """Splits of about `target` bytes."""
         most = self._options.max_records_per_partition
         ranges = [
             each
-            for offsets, (low, high) in zip(self._offsets, self._limits, strict=True)
-            for each in self._ranges(offsets, low, high, target)
+            for offsets, transactions, (low, high) in zip(self._offsets, self._transactions, self._limits, strict=True)
+            for each in self._ranges(offsets, transactions, low, high, target)
         ]
         if most is not None:
             ranges = [piece for each in ranges for piece in limit_records(each, most)]
@@ -116,35 +125,98 @@ class _Chosen:
         report.segments = sum(len(log.segments) for log in self._logs)
         report.bytes_total = sum(each.size for log in self._logs for each in log.segments)
         report.bytes_read += self._bytes_read + sum(each.bytes_read for each in self._offsets)
+        for transactions in filter(None, self._transactions):
+            report.bytes_read += transactions.bytes_read
+            report.warnings += transactions.warnings
 
-    def _ranges(self, offsets: PartitionOffsets, low: int, high: int, target: int) -> Iterator[SplitRange]:
+    def _stop_at_open_transactions(self) -> None:
+        """Lower the end of each partition to its last stable offset."""
+        for number, (offsets, (low, high)) in enumerate(zip(self._offsets, self._limits, strict=True)):
+            if offsets.log.segments[0].is_07:
+                continue
+            transactions = self._transactions[number] = PartitionTransactions(offsets, self._options)
+            self._limits[number] = low, transactions.last_stable_offset(high)
+
+    def _ranges(
+        self,
+        offsets: PartitionOffsets,
+        transactions: PartitionTransactions | None,
+        low: int,
+        high: int,
+        target: int,
+    ) -> Iterator[SplitRange]:
         segments = offsets.log.segments
-        for segment, place in zip(segments, offsets.places(), strict=True):
-            if place.bound > low and place.least < high and segment.size > 0:
-                yield from self._cut(offsets.log, segment, place, low, high, target)
+        for number, (segment, place) in enumerate(zip(segments, offsets.places(), strict=True)):
+            # An empty segment holds no rows, but before another one it is a gap.
+            to_read = segment.size > 0 or segment is not segments[-1]
+            if low < high and place.bound > low and place.least < high and to_read:
+                history = None if transactions is None else transactions.of_segment(number)
+                yield from self._cut(offsets.log, number, place, low, high, target, history)
 
     def _cut(
-        self, log: PartitionLog, segment: SegmentFile, place: SegmentPlace, low: int, high: int, target: int
+        self,
+        log: PartitionLog,
+        number: int,
+        place: SegmentPlace,
+        low: int,
+        high: int,
+        target: int,
+        history: TransactionHistory | None,
     ) -> Iterator[SplitRange]:
-        span = Span(0, segment.size, place.least, place.bound, high, True, segment is log.segments[-1])
-        whole = SplitRange(segment.path, log.topic, log.partition, span, low, high, segment.size, segment.inode)
+        segment = log.segments[number]
+        base_07 = segment.base_offset if segment.is_07 else None
+        span = Span(0, segment.size, place.least, place.bound, high, True, segment is log.segments[-1], base_07)
+        known = _ahead(log, segment, place) if history is None else history.within(max(low, place.least), high)
+        whole = SplitRange(
+            segment.path,
+            log.topic,
+            log.partition,
+            span,
+            low,
+            high,
+            segment.size,
+            segment.inode,
+            known,
+            continuation_of(log, number, high),
+        )
         if low <= place.least and segment.size <= target:
             # The common case, a segment that is read as a whole, costs not even an open file.
             yield whole
             return
-        with Seeker(place) as seeker:
-            start = seeker.start_of(low) if low > place.least else 0
+        with open_seeker(place) as seeker:
+            # The file may have grown since it was listed.
+            start = min(seeker.start_of(low), segment.size) if low > place.least else 0
             cuts = list(_cuts_below(seeker, start, segment.size, target, high))
             self._bytes_read += seeker.bytes_read
-        yield from _pieces(whole, start, cuts)
+        for piece in _pieces(whole, start, cuts):
+            if isinstance(known, TransactionHistory):
+                yield replace(piece, transactions=known.within(piece.span.least, piece.span.bound))
+            else:
+                yield piece
+
+
+def _ahead(log: PartitionLog, segment: SegmentFile, place: SegmentPlace) -> TransactionsAhead | None:
+    if segment.is_07:
+        return None
+    last = log.segments[-1]
+    indexed = segment.txn_index is not None
+    return TransactionsAhead(place.least, place.bound, indexed, last.base_offset, last.size, log.lone)
 
 
 def _cuts_below(seeker: Seeker, start: int, end: int, target: int, high: int) -> Iterator[Cut]:
     """The places to cut at, up to the first from which on all offsets are `high` or more, where nothing is wanted."""
     for cut in seeker.cuts(start, end, target):
+        if cut.least >= high and _is_wrong(seeker, cut):
+            # The piece before takes the batch along, and reading it tells what is wrong.
+            continue
         yield cut
         if cut.least >= high:
             return
+
+
+def _is_wrong(seeker: Seeker, cut: Cut) -> bool:
+    """Whether the offset of the batch at `cut` is refuted by that of the one behind it."""
+    return not seeker.place.is_07 and behind_wrong_offset(seeker.source, cut.position) is not None
 
 
 def _pieces(whole: SplitRange, start: int, cuts: list[Cut]) -> Iterator[SplitRange]:
@@ -152,7 +224,7 @@ def _pieces(whole: SplitRange, start: int, cuts: list[Cut]) -> Iterator[SplitRan
     least = whole.span.least
     for cut in cuts:
         span = replace(whole.span, start=start, end=cut.position, least=least, bound=cut.below, to_file_end=False)
-        yield replace(whole, span=span)
+        yield replace(whole, span=span, continuation=None)
         start, least = cut.position, cut.least
     if not cuts or cuts[-1].least < whole.high:
         yield replace(whole, span=replace(whole.span, start=start, least=least))

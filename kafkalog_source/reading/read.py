@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkalog_source._core.memory import BlockPool, Scratch
+from kafkalog_source._core.transactions import TransactionStates
 from kafkalog_source.arrow.batches import ArrowBatches
-from kafkalog_source.batch import DecodeSettings, make_decoder
+from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
-from kafkalog_source.errors import DataLossError
+from kafkalog_source.reading.gaps import GapChecks
+from kafkalog_source.reading.lookahead import TransactionFinder
+from kafkalog_source.reading.planned_file import gone, open_planned
 from kafkalog_source.reading.report import Report
+from kafkalog_source.reading.splits import TransactionHistory
 from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.rows import SpanReader
-from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.opening import span_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
 
+    from kafkalog_source._core.decode import Decoder
+    from kafkalog_source._core.decode07 import Decoder07
+    from kafkalog_source.errors import DataLossError
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.splits import Split, SplitRange
+    from kafkalog_source.segment.source import LocalFile
+
+_log = logging.getLogger("kafkalog")
 
 
 class SplitReader:
@@ -35,7 +46,14 @@ class SplitReader:
 
     def __init__(self, options: ReadOptions, columns: Sequence[str]) -> None:
         self._largest_batch = options.max_decompressed_batch_bytes
-        self._settings = DecodeSettings(options.verify_checksums, options.include_control_records, self._largest_batch)
+        committed_only = options.isolation_level == "read_committed"
+        self._settings = DecodeSettings(
+            options.verify_checksums, options.include_control_records, self._largest_batch, committed_only
+        )
+        self._asks_for_transactions = committed_only or "transactionState" in columns
+        self._finder = TransactionFinder(options)
+        self._gaps = GapChecks(options)
+        self._fail_on_data_loss = options.fail_on_data_loss
         self._batches = ArrowBatches(columns, BlockPool())
         self._decompressor = Decompressor(self._largest_batch)
         self._window = Scratch()
@@ -49,14 +67,17 @@ class SplitReader:
         CorruptBatchError, LimitError, UnsupportedFormatError
             What is on disk is damaged or no segment.
         DataLossError
-            A file was replaced or cut since the read was planned.
+            A file was removed, replaced or cut since the read was planned, or a segment is missing.
         """
         for each in split.ranges:
             before = self._batches.set_place(each.topic, each.partition, each.path)
             if before is not None:
                 yield self._counted(before)
-            with LocalFile(each.path) as source:
-                _check_same_file(source, each)
+            source = open_planned(each)
+            if source is None:
+                self._lost(gone(each))
+                continue
+            with source:
                 yield from self._read_range(source, each)
         last = self._batches.finish()
         if last is not None:
@@ -64,22 +85,53 @@ class SplitReader:
         self.report.times_out_of_range = self._batches.columns.times_out_of_range
 
     def _read_range(self, source: LocalFile, each: SplitRange) -> Iterator[pa.RecordBatch]:
-        columns = self._batches.columns
-        decoder = make_decoder(columns, self._decompressor, self._settings, each.low, each.high)
-        reader = SpanReader(source, each.span, decoder, self._window, self._largest_batch, self._damaged)
+        on_damage = partial(self._damaged, low=each.low)
+        decoder = self._decoder(source, each)
+        reader = span_reader(source, each.span, decoder, self._window, self._largest_batch, on_damage)
         try:
             for _ in reader:
                 full = self._batches.finish()
                 if full is not None:
                     yield self._counted(full)
+            if each.span.to_file_end and reader.next_offset is not None:
+                self._warn(self._gaps.check(each, reader.next_offset))
         finally:
-            self.report.bytes_read += source.bytes_read
+            self.report.bytes_read += source.bytes_read + self._finder.bytes_read + self._gaps.bytes_read
+            self._finder.bytes_read = self._gaps.bytes_read = 0
             self.report.batches += reader.batches
 
-    def _damaged(self, damage: Damage) -> None:
+    def _transactions(
+        self, source: LocalFile, each: SplitRange
+    ) -> TransactionStates | Callable[[int], TransactionStates] | None:
+        if not self._asks_for_transactions or each.transactions is None:
+            return None
+        if isinstance(each.transactions, TransactionHistory):
+            return TransactionStates(each.transactions.aborted, each.transactions.open)
+        return lambda position: self._finder.find(source, each, position)
+
+    def _decoder(self, source: LocalFile, each: SplitRange) -> Decoder | Decoder07:
+        columns = self._batches.columns
+        if each.span.base_07 is not None:
+            return make_decoder_07(columns, self._decompressor, self._settings, each.low, each.high)
+        transactions = self._transactions(source, each)
+        return make_decoder(columns, self._decompressor, self._settings, each.low, each.high, transactions)
+
+    def _damaged(self, damage: Damage, low: int) -> None:
         self.report.damage.append(damage)
-        if damage.kind is not Kind.TORN:
+        # What is lost below the first offset wanted was not asked for: so damage can be read around.
+        wanted = damage.last_offset is None or damage.last_offset >= low
+        if wanted and damage.kind is not Kind.TORN:
             raise damage.to_error()
+
+    def _lost(self, error: DataLossError) -> None:
+        if self._fail_on_data_loss:
+            raise error
+        self._warn(str(error))
+
+    def _warn(self, warning: str | None) -> None:
+        # One gap may be met by several ranges, one after another.
+        if warning is not None and self.report.warnings[-1:] != [warning]:
+            self.report.warnings.append(warning)
 
     def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         self.report.records += batch.num_rows
@@ -87,17 +139,8 @@ class SplitReader:
 
 
 def read_split(split: Split, options: ReadOptions, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The Arrow batches of one split; see `SplitReader.read`."""
-    return SplitReader(options, columns).read(split)
-
-
-def _check_same_file(source: LocalFile, each: SplitRange) -> None:
-    if source.inode == each.inode and source.size >= each.file_size:
-        return
-    raise DataLossError(
-        "the file is not the one that was planned to be read",
-        file=each.path,
-        found=f"{source.size} bytes" if source.inode == each.inode else "another file of this name",
-        expected=f"at least {each.file_size} bytes" if source.inode == each.inode else None,
-        remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
-    )
+    """The Arrow batches of one split; see `SplitReader.read`. What it warns of is logged."""
+    reader = SplitReader(options, columns)
+    yield from reader.read(split)
+    for warning in reader.report.warnings:
+        _log.warning("kafkalog: %s", warning)

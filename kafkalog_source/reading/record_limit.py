@@ -18,27 +18,37 @@ if TYPE_CHECKING:
 def limit_records(whole: SplitRange, most: int) -> Iterator[SplitRange]:
     """`whole` in ranges of at most `most` offsets each, cut where batches begin.
 
-    A batch that spans more is named by several ranges, each of which wants other offsets of it. What lies behind the
-    last header that can be walked makes a range of its own.
+    A batch that spans more, of as many records at least, is named by several ranges, each of which wants other offsets
+    of it. What lies behind the last header that can be walked makes a range of its own.
     """
+    if whole.size == 0:
+        # There are no offsets to count, yet the range is read for what is missing behind it.
+        yield replace(whole, high=whole.low)
+        return
     low = max(whole.low, whole.span.least)
     start = end = whole.span.start
     next_offset = low
+    least = whole.span.least
     for header in _headers(whole):
         if header.last_offset >= low + most:
             if end > start:
                 yield _range(whole, start, end, low, next_offset)
             start = header.position
-            low = max(low, header.first_offset) if header.magic == 2 else next_offset
-            while header.last_offset >= low + most and low + most < whole.high:
+            # A wrapper carries the offset of its last record only.
+            low = next_offset if header.record_count is None else max(low, header.first_offset)
+            sparse = header.record_count is not None and header.record_count <= most
+            while not sparse and header.last_offset >= low + most and low + most < whole.high:
                 yield _range(whole, start, header.position + header.size, low, low + most)
                 low += most
         end = header.position + header.size
-        next_offset = min(whole.high, header.last_offset + 1)
+        least = header.last_offset + 1
+        next_offset = min(whole.high, least)
     if end > start and low < next_offset:
         yield _range(whole, start, end, low, next_offset)
     if end < whole.span.end and next_offset < whole.high:
-        yield _range(whole, end, whole.span.end, next_offset, whole.high)
+        # Its offsets lie above those before it, or a wrong one among these would hide all that follow.
+        behind = _range(whole, end, whole.span.end, next_offset, whole.high)
+        yield replace(behind, span=replace(behind.span, least=least))
 
 
 def _headers(whole: SplitRange) -> Iterator[EntryHeader]:

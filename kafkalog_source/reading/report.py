@@ -57,6 +57,8 @@ class Report:
         self.records += other.records
         self.times_out_of_range += other.times_out_of_range
         self.damage += other.damage
+        # Several splits may have met the same.
+        self.warnings = list(dict.fromkeys([*self.warnings, *other.warnings]))
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values: numbers, and lists of mappings."""

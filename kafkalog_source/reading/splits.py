@@ -8,6 +8,75 @@ from kafkalog_source.segment.rows import Span
 
 
 @dataclass(frozen=True, slots=True)
+class TransactionHistory:
+    """What became of the transactions of a range of offsets; all that are not here are committed.
+
+    Attributes
+    ----------
+    aborted : tuple of (int, int, int)
+        Producer id, first offset and the marker's offset.
+    open : tuple of (int, int)
+        Producer id and first offset of those that no marker ends.
+    """
+
+    aborted: tuple[tuple[int, int, int], ...] = ()
+    open: tuple[tuple[int, int], ...] = ()
+
+    def within(self, least: int, bound: int) -> TransactionHistory:
+        """Only the transactions that may have batches in [least, bound)."""
+        return TransactionHistory(
+            tuple(each for each in self.aborted if each[1] < bound and each[2] >= least),
+            tuple(each for each in self.open if each[1] < bound),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionsAhead:
+    """What a task needs to find the history out itself, if it meets a transaction at all.
+
+    Attributes
+    ----------
+    base_offset, bound : int
+        The segment's offsets lie in [base_offset, bound).
+    indexed : bool
+        Whether it has a transaction index.
+    last_base_offset, last_size : int
+        Of the partition's last segment when the read was planned: what came later is not looked at.
+    lone : bool
+        Whether neither side files nor other segments are to be consulted.
+    """
+
+    base_offset: int
+    bound: int
+    indexed: bool
+    last_base_offset: int
+    last_size: int
+    lone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """What follows a segment, for whoever reads it to its end and finds that offsets are missing in between.
+
+    Attributes
+    ----------
+    path : str
+        The next segment.
+    base_offset : int
+        Its own.
+    wanted_below : int
+        Offsets below this one were asked for, as far as the next segment does not have them.
+    cleaned : bool
+        Whether the partition is known to be compacted.
+    """
+
+    path: str
+    base_offset: int
+    wanted_below: int
+    cleaned: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SplitRange:
     """A range of one segment, and which of its records are wanted.
 
@@ -23,6 +92,10 @@ class SplitRange:
         Records with offsets in [low, high) are wanted.
     file_size, inode : int
         Of the segment when the read was planned, to notice one that was replaced or cut since.
+    transactions : TransactionHistory or TransactionsAhead or None
+        What became of them, or how to find out. None where nobody can ask.
+    continuation : Continuation or None
+        None for the last segment.
     """
 
     path: str
@@ -33,6 +106,8 @@ class SplitRange:
     high: int
     file_size: int
     inode: int
+    transactions: TransactionHistory | TransactionsAhead | None = None
+    continuation: Continuation | None = None
 
     @property
     def size(self) -> int:

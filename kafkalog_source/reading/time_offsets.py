@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalog_source._core.memory import BlockPool, Scratch
-from kafkalog_source.arrow.batches import ArrowBatches
-from kafkalog_source.batch import DecodeSettings, make_decoder
-from kafkalog_source.codecs import Decompressor
-from kafkalog_source.segment.rows import Span, SpanReader
+from kafkalog_source.reading.one_entry import rows_of_entry
 from kafkalog_source.segment.seek import Seeker, may_hold_time, scan_start_for_time
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
-    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.entries import EntryHeader
 
 
@@ -25,7 +22,8 @@ def offset_at_time(offsets: PartitionOffsets, timestamp_ms: int, options: ReadOp
     if its header says that it may hold such a record.
     """
     for place in offsets.places():
-        if place.bound <= offsets.earliest:
+        # Messages of Kafka 0.7 carry no time.
+        if place.bound <= offsets.earliest or place.is_07:
             continue
         with Seeker(place) as seeker:
             found = _offset_in_segment(seeker, max(offsets.earliest, place.least), timestamp_ms, options)
@@ -48,31 +46,17 @@ def _offset_in_segment(seeker: Seeker, least: int, timestamp_ms: int, options: R
 def _offset_in_batch(
     seeker: Seeker, header: EntryHeader, low: int, timestamp_ms: int, options: ReadOptions
 ) -> int | None:
-    batches = ArrowBatches(["offset", "timestamp"], BlockPool())
-    largest = options.max_decompressed_batch_bytes
     # A broker counts control records too (``FileRecords.searchForTimestamp``).
-    settings = DecodeSettings(options.verify_checksums, include_control=True, max_decompressed_bytes=largest)
-    decoder = make_decoder(batches.columns, Decompressor(largest), settings, low, 2**63 - 1)
-    place = seeker.place
-    span = Span(header.position, header.position + header.size, place.least, place.bound, place.bound, False, False)
-    reader = SpanReader(seeker.source, span, decoder, Scratch(), largest, _raise)
-    for _ in reader:
-        found = _first_at_or_after(batches, timestamp_ms)
+    for rows in rows_of_entry(seeker.source, header, seeker.place, ["offset", "timestamp"], low, options):
+        found = _first_at_or_after(rows, timestamp_ms)
         if found is not None:
             return found
-    return _first_at_or_after(batches, timestamp_ms)
+    return None
 
 
-def _first_at_or_after(batches: ArrowBatches, timestamp_ms: int) -> int | None:
-    rows = batches.finish()
-    if rows is None:
-        return None
+def _first_at_or_after(rows: pa.RecordBatch, timestamp_ms: int) -> int | None:
     times = rows.column("timestamp").cast("int64").to_pylist()
     for offset, time_us in zip(rows.column("offset").to_pylist(), times, strict=True):
         if time_us is not None and time_us >= timestamp_ms * 1000:
             return int(offset)
     return None
-
-
-def _raise(damage: Damage) -> None:
-    raise damage.to_error()

@@ -33,7 +33,7 @@ class Damage:
     error : KafkaLogError or None
         The error that a codec or limit raised, if that is the reason.
     first_offset, last_offset : int or None
-        The offsets lost, where they are known.
+        The offsets lost, where they are known; the last is the largest that can be.
     """
 
     file: str

@@ -39,6 +39,8 @@ class EntryHeader:
         Of a v0 or v1 entry both are its own, which for a wrapper is its last record's.
     base_timestamp_ms, max_timestamp_ms : int
         -1 for none; of a v1 entry both are its own.
+    record_count : int or None
+        None for a v0 or v1 wrapper, which does not tell.
     """
 
     position: int
@@ -49,6 +51,12 @@ class EntryHeader:
     last_offset: int
     base_timestamp_ms: int
     max_timestamp_ms: int
+    record_count: int | None
+
+    @property
+    def next_offset(self) -> int:
+        """The offset from which the log goes on behind this entry."""
+        return self.last_offset + 1
 
 
 def walk_headers(source: LocalFile, start: int, least: int, bound: int) -> Iterator[EntryHeader]:
@@ -121,21 +129,37 @@ def _header(
     last_offset: int,
 ) -> EntryHeader:
     base_timestamp, max_timestamp = NO_TIMESTAMP, NO_TIMESTAMP
+    compressed = attributes & _CODEC_MASK != 0
+    record_count = None if compressed else 1
     if magic == 1:
         (base_timestamp,) = struct.unpack_from(">q", data, start + 18)
         max_timestamp = base_timestamp
     elif magic == 2:
         base_timestamp, max_timestamp = struct.unpack_from(">qq", data, start + 27)
+        (record_count,) = struct.unpack_from(">i", data, start + 57)
     return EntryHeader(
         position + start,
         size,
         magic,
-        attributes & _CODEC_MASK != 0,
+        compressed,
         first_offset,
         last_offset,
         base_timestamp,
         max_timestamp,
+        record_count,
     )
+
+
+def behind_wrong_offset(source: LocalFile, position: int) -> EntryHeader | None:
+    """The entry behind the one at `position`, if its offset shows that the one at `position` has a wrong one.
+
+    No checksum covers offsets. One that is too high would end a range early, and rows would be missing.
+    """
+    header = read_header(source, position)
+    following = None if header is None else read_header(source, position + header.size)
+    if header is None or following is None or following.first_offset > header.last_offset:
+        return None
+    return following
 
 
 def is_sound(source: LocalFile, header: EntryHeader) -> bool:

@@ -11,9 +11,11 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.entries import EntryHeader, sound_entry_at, walk_headers
 from kafkalog_source.segment.index import OffsetIndex, TimeIndex
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.tail import is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +31,8 @@ class SegmentPlace:
     least, bound : int
         Its offsets lie in [least, bound): its base offset and the next segment's.
     offset_index, time_index : str or None
+    is_07 : bool
+        Whether it is a segment of Kafka 0.7, which has no index.
     """
 
     path: str
@@ -36,6 +40,7 @@ class SegmentPlace:
     bound: int
     offset_index: str | None = None
     time_index: str | None = None
+    is_07: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +95,51 @@ class Seeker:
         return header.position if header is not None and header.first_offset <= offset else 0
 
     def headers_from(self, offset: int) -> Iterator[EntryHeader]:
-        """The headers from `start_of` on; those whose offsets all lie below `offset` are left out."""
-        position = self.start_of(offset)
-        for header in walk_headers(self.source, position, self.place.least, self.place.bound):
+        """The headers from `start_of` on; those whose offsets all lie below `offset` are left out.
+
+        Raises
+        ------
+        CorruptBatchError
+            Batches follow behind one whose header is damaged.
+        """
+        end, last_offset = self.start_of(offset), self.place.least - 1
+        for header in self._walk(end):
+            end, last_offset = header.position + header.size, header.last_offset
             if header.last_offset >= offset:
                 yield header
+        resumed = self._behind_damage(end, last_offset)
+        if resumed is not None:
+            reason = "no batch begins here, and batches follow"
+            raise Damage(
+                self.place.path, end, resumed - end, Kind.DAMAGED, reason, first_offset=last_offset + 1
+            ).to_error()
 
-    def last_header(self) -> EntryHeader | None:
-        """The last header that can be reached; None for a file without one."""
+    def last_header(self, *, behind_damage: bool = False) -> EntryHeader | None:
+        """The last header that can be reached; None for a file without one.
+
+        It may lie behind damage anyway if the index leads there; with `behind_damage` it is looked for.
+        """
         entry = self._offsets.before(self.source.size)
-        start = entry.position if entry is not None and self._sound(entry.position) is not None else 0
-        return next(iter(deque(walk_headers(self.source, start, self.place.least, self.place.bound), maxlen=1)), None)
+        position: int | None = entry.position if entry is not None and self._sound(entry.position) is not None else 0
+        header: EntryHeader | None = None
+        while position is not None:
+            header = next(iter(deque(self._walk(position), maxlen=1)), header)
+            if not behind_damage:
+                break
+            end, above = (
+                (0, self.place.least - 1) if header is None else (header.position + header.size, header.last_offset)
+            )
+            position = self._behind_damage(end, above)
+        return header
+
+    def _walk(self, position: int) -> Iterator[EntryHeader]:
+        return walk_headers(self.source, position, self.place.least, self.place.bound)
+
+    def _behind_damage(self, position: int, above: int) -> int | None:
+        """Where batches go on behind `position`, at which none begins; None if the file just ends."""
+        if position >= self.source.size or is_zero_to_end(self.source, position):
+            return None
+        return next_sound_entry(self.source, position + 1, self.source.size, above, self.place.bound)
 
     def cuts(self, start: int, end: int, size: int) -> Iterator[Cut]:
         """Places in (start, end) that cut it into pieces of about `size` bytes, none smaller than a batch.

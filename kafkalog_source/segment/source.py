@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import Protocol, Self
@@ -65,7 +66,7 @@ class LocalFile:
         got = 0
         while got < len(buffer):
             try:
-                count = os.preadv(self._descriptor, [buffer[got:]], position + got)
+                count = os.preadv(self._descriptor, [buffer[got:] if got else buffer], position + got)
             except OSError as error:
                 raise _cannot_read(self.path, error, position + got) from error
             if count == 0:
@@ -73,6 +74,16 @@ class LocalFile:
             got += count
         self.bytes_read += got
         return got
+
+    def next_data(self, position: int) -> int:
+        """The first position from `position` on that is not in a hole of the file, where all is zero."""
+        if position >= self.size:
+            return self.size
+        try:
+            return min(os.lseek(self._descriptor, position, os.SEEK_DATA), self.size)
+        except OSError as error:
+            # ENXIO: a hole to the end. Anything else: the file system knows no holes.
+            return self.size if error.errno == errno.ENXIO else position
 
     def read(self, position: int, size: int) -> bytes:
         """At most `size` bytes from `position` on."""

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.walk import find_entry
 from kafkalog_source.errors import KafkaLogError, UnsupportedFormatError
-from kafkalog_source.format import LOG_OVERHEAD, V2_HEADER_SIZE
+from kafkalog_source.format import LOG_OVERHEAD, V0_MIN_LENGTH, V2_HEADER_SIZE
 from kafkalog_source.segment.entries import sound_entry_at
 
 if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _WINDOW_SIZE = 1 << 20
+_MOST_CHECKED = 4 << 30
+"""Bytes read in search of the next batch: bytes made to look like one header after another must not take hours."""
+_FEWEST_ZEROS = 16
+"""As many zeros at the end of a bad batch as are taken for a part that was not written."""
 _WIDEST_SEGMENT = 1 << 32
 """A segment spans at most 2^31-1 offsets (``LogSegment``), old ones a little more; used to tell noise from headers."""
 
@@ -22,6 +26,7 @@ def is_zero_to_end(source: LocalFile, position: int) -> bool:
     """Whether nothing but zeros follow: the space that a preallocated segment did not use."""
     buffer = bytearray(_WINDOW_SIZE)
     size = 4096
+    position = source.next_data(position)
     while position < source.size:
         view = memoryview(buffer)[:size]
         got = source.read_into(position, view)
@@ -29,9 +34,24 @@ def is_zero_to_end(source: LocalFile, position: int) -> bool:
             return True
         if any(view[:64]) or view[:got] != bytes(got):
             return False
-        position += got
+        position = source.next_data(position + got)
         size = _WINDOW_SIZE
     return True
+
+
+def ends_half_written(source: LocalFile, position: int) -> bool:
+    """Whether the batch at `position`, which is bad, is one that was not yet written to its end.
+
+    In a preallocated segment its end is then zero, like everything behind it. A few zeros prove nothing: an
+    uncompressed batch may well end with them. Nor does a file that ends with the batch.
+    """
+    head = source.read(position, LOG_OVERHEAD)
+    start = end = position + LOG_OVERHEAD
+    length = int.from_bytes(head[8:], "big", signed=True)
+    if length >= V0_MIN_LENGTH:
+        end += length
+        start = max(start, end - _FEWEST_ZEROS)
+    return end < source.size and not any(source.read(start, end - start)) and is_zero_to_end(source, end)
 
 
 def next_sound_entry(source: LocalFile, start: int, end: int, above: int, bound: int) -> int | None:
@@ -39,12 +59,15 @@ def next_sound_entry(source: LocalFile, start: int, end: int, above: int, bound:
     window = Scratch()
     window.reserve(_WINDOW_SIZE)
     bound = min(bound, above + _WIDEST_SEGMENT)
+    most_read = source.bytes_read + _MOST_CHECKED
     while start < end:
         size = min(_WINDOW_SIZE, end - start)
         with window.view(0, size) as room:
             got = source.read_into(start, room)
         at = find_entry(window, 0, got, end - start - got, above, bound)
         while at >= 0:
+            if source.bytes_read > most_read:
+                return None
             if sound_entry_at(source, start + at, above + 1, bound) is not None:
                 return start + at
             at = find_entry(window, at + 1, got, end - start - got, above, bound)

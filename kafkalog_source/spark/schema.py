@@ -58,7 +58,7 @@ SPARK_TYPES: dict[str, DataType] = {
 
 _DEFAULT = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 # What builds one of these takes it out.
-_NOT_YET = frozenset({"transactionState", "_corrupt_record"})
+_NOT_YET = frozenset({"_corrupt_record"})
 
 
 def default_schema(options: ReadOptions) -> StructType:

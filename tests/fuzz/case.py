@@ -33,6 +33,9 @@ class Case:
     def to_json(self) -> dict[str, Any]:
         return {"target": self.target, "config": self.config, "data": self.data.hex()}
 
+    def to_text(self) -> str:
+        return json.dumps(self.to_json())
+
     @classmethod
     def from_json(cls, text: str) -> Case:
         read = json.loads(text)

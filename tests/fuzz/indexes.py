@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import struct
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,30 +12,21 @@ from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.plan import plan_read
 from kafkalog_source.reading.read import SplitReader
-from kafkalog_source.segment import entries, rows, tail
 from tests.fuzz import segments
 from tests.fuzz.case import Case, Outcome, Target, same
+from tests.fuzz.files import Folder
+from tests.fuzz.knobs import set_windows
 from tests.fuzz.mutate import interesting, mutate_bytes
 from tests.fuzz.seeds import Seed
 
 COLUMNS = ("offset", "key", "timestamp", "batchPosition")
-WAY = {"byte_target": 1 << 20, "row_target": 1 << 15, "first_window": 1 << 16, "window": 1 << 20, "search_window": 1 << 20}
-
-
-class Folder:
-    """A partition's directory that is used again, in memory where the machine has such a place."""
-
-    def __init__(self) -> None:
-        shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self._root = tempfile.TemporaryDirectory(prefix="kafkalog-fuzz-", dir=shared)
-        self.path = Path(self._root.name, "topic-0")
-        self.path.mkdir()
-
-    def put(self, files: dict[str, bytes]) -> None:
-        for name in os.listdir(self.path):
-            os.unlink(self.path / name)
-        for name, content in files.items():
-            (self.path / name).write_bytes(content)
+WAY = {
+    "byte_target": 1 << 20,
+    "row_target": 1 << 15,
+    "first_window": 1 << 16,
+    "window": 1 << 20,
+    "search_window": 1 << 20,
+}
 
 
 def target(seeds: tuple[Seed, ...], share: int) -> Target:
@@ -48,7 +36,14 @@ def target(seeds: tuple[Seed, ...], share: int) -> Target:
 
 
 def _is_good(seed: Seed) -> bool:
-    config = {"base": seed.base_offset, "bound": 2**63 - 1, "verify": True, "control": True, "benign": True, "limit": 1 << 28}
+    config = {
+        "base": seed.base_offset,
+        "bound": 2**63 - 1,
+        "verify": True,
+        "control": True,
+        "benign": True,
+        "limit": 1 << 28,
+    }
     case = Case("segment", b"".join(seed.entries), config)
     reading = segments.read(case, ("offset",), WAY, seed.base_offset, 2**63 - 1)
     return not reading.errors and reading.table.num_rows > 0
@@ -66,7 +61,11 @@ def make(rng: random.Random, good: tuple[Seed, ...]) -> Case:
         ".timeindex": _file(rng, ">qi", span, [_time(seed), _time(seed) + 5]),
     }
     sides = {name: content.hex() for name, content in files.items() if rng.random() < 0.8}
-    options: dict[str, Any] = {"includeControlRecords": True, "maxPartitionBytes": rng.choice((1, 100, 10**6)), "failOnDataLoss": False}
+    options: dict[str, Any] = {
+        "includeControlRecords": True,
+        "maxPartitionBytes": rng.choice((1, 100, 10**6)),
+        "failOnDataLoss": False,
+    }
     start = rng.randint(first - 1, seed.base_offset + span)
     if rng.random() < 0.4:
         options["startingTimestamp"] = max(1, _time(seed) + rng.randint(-3, 50))
@@ -103,15 +102,19 @@ def _file(rng: random.Random, layout: str, span: int, numbers: list[int]) -> byt
         mutate_bytes(rng, content)
     if kind == 2:
         entry_size = struct.calcsize(layout)
-        content = bytearray(b"".join(sorted(bytes(content[i : i + entry_size]) for i in range(0, len(content), entry_size))))
+        content = bytearray(
+            b"".join(sorted(bytes(content[i : i + entry_size]) for i in range(0, len(content), entry_size)))
+        )
     return bytes(content) + bytes(rng.choice((0, 0, 24, 3)))
 
 
 def check(case: Case, folder: Folder) -> Outcome:
-    entries._WINDOW_SIZE, rows._WINDOW_SIZE = case.config["windows"]
-    rows._FIRST_WINDOW_SIZE, tail._WINDOW_SIZE = 1 << 16, 1 << 20
+    headers, window = case.config["windows"]
+    set_windows(first=window, window=window, headers=headers)
     log = {f"{case.config['base']:020d}.log": case.data}
-    sides = {f"{case.config['base']:020d}{name}": bytes.fromhex(content) for name, content in case.config["sides"].items()}
+    sides = {
+        f"{case.config['base']:020d}{name}": bytes.fromhex(content) for name, content in case.config["sides"].items()
+    }
     folder.put(log | sides)
     one = _read(folder, case.config["options"])
     folder.put(log)
@@ -120,13 +123,15 @@ def check(case: Case, folder: Folder) -> Outcome:
 
 
 def _read(folder: Folder, options: dict[str, Any]) -> list[dict[str, Any]] | str:
-    typed = parse_options(options, [str(folder.path)])
     found: list[dict[str, Any]] = []
     try:
+        typed = parse_options(options, [str(folder.path)])
         for split in plan_read(typed).splits:
             for batch in SplitReader(typed, COLUMNS).read(split):
                 batch.validate(full=True)
-                found += pa.Table.from_batches([batch.set_column(2, "timestamp", batch.column(2).cast(pa.int64()))]).to_pylist()
+                found += pa.Table.from_batches(
+                    [batch.set_column(2, "timestamp", batch.column(2).cast(pa.int64()))]
+                ).to_pylist()
     except KafkaLogError as error:
         return f"{type(error).__name__}: {error}"
     return found

@@ -41,7 +41,10 @@ def target(share: int) -> Target:
 
 
 def make(rng: random.Random) -> Case:
-    chosen = [rng.choice((rng.choice(OPTION_NAMES), rng.choice(OPTION_NAMES).upper(), "kafka.x", _text(rng)[:30])) for _ in range(rng.randint(1, 4))]
+    chosen = [
+        rng.choice((rng.choice(OPTION_NAMES), rng.choice(OPTION_NAMES).upper(), "kafka.x", _text(rng)[:30]))
+        for _ in range(rng.randint(1, 4))
+    ]
     return Case("options", json.dumps({name: _value(rng) for name in chosen}).encode())
 
 
@@ -60,7 +63,9 @@ def _value(rng: random.Random, depth: int = 0) -> Any:
         return rng.choice((*EDGES, True, None, 1.5, 1e300))
     if kind == 6:
         return [_value(rng, depth + 1) for _ in range(rng.randint(0, 3))]
-    return {rng.choice(("t", "0", "1", "-1", _text(rng)[:20])): _value(rng, depth + 1) for _ in range(rng.randint(0, 3))}
+    return {
+        rng.choice(("t", "0", "1", "-1", _text(rng)[:20])): _value(rng, depth + 1) for _ in range(rng.randint(0, 3))
+    }
 
 
 def check(case: Case) -> Outcome:

@@ -38,9 +38,12 @@ def make(rng: random.Random) -> Case:
 
 
 def check(case: Case) -> Outcome:
-    one, other = _decompress(case, Decompressor(case.config["limit"])), _decompress(case, _USED[case.config["limit"] > 5000])
+    one, other = (
+        _decompress(case, Decompressor(case.config["limit"])),
+        _decompress(case, _USED[case.config["limit"] > 5000]),
+    )
     if case.config["limit"] in (100, 1 << 20):
-        same("two decompressions", one, other)
+        same("two decompressions", _kind(one), _kind(other))
     if case.config["codec"] == 4:
         _bound(case.data)
     if isinstance(one, str):
@@ -66,9 +69,14 @@ def _decompress(case: Case, decompressor: Decompressor) -> bytes | str:
         return f"{type(error).__name__}: {error}"
 
 
+def _kind(result: bytes | str) -> bytes | str:
+    """The bytes, or the name of the error; zstd words one error now so, now so."""
+    return result.split(":")[0] if isinstance(result, str) else result
+
+
 def _bound(data: bytes) -> None:
     try:
         frames, bound = zstd_frames(view_of(data))
     except KafkaLogError:
         return
-    must(0 <= frames <= len(data) and 0 <= bound, f"{frames} frames, at most {bound} bytes")
+    must(0 <= frames <= len(data) and bound >= 0, f"{frames} frames, at most {bound} bytes")

@@ -21,7 +21,7 @@ FLAGS = "-shared -fPIC -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefin
 SMALL_BLOCKS = (
     ("memory.pyx", r"(?m)^cdef Py_ssize_t SMALLEST_BLOCK = \d+", "cdef Py_ssize_t SMALLEST_BLOCK = 8"),
     ("memory.pyx", r"(?m)^cdef Py_ssize_t MOST_FREE_BYTES = .*", "cdef Py_ssize_t MOST_FREE_BYTES = -1"),
-    ("memory.pyx", r"(?m)^        size \*= 2$", "        size = capacity + -capacity % 8"),
+    ("memory.pyx", r"(?m)^        size \*= 2$", "        size = (capacity + 7) // 8 * 8"),
     ("columns.pyx", r"(?m)^cdef Py_ssize_t FIRST_ROWS = \d+", "cdef Py_ssize_t FIRST_ROWS = 2"),
     ("columns.pyx", r"&self\.table\.key, 1 << 16\)", "&self.table.key, 8)"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from tests.fuzz import indexes, options, payloads, segments, windows
-from tests.fuzz.case import Case, Outcome, Target
+from tests.fuzz.case import Case, Outcome
 from tests.fuzz.seeds import Seed
 
 
@@ -20,11 +20,11 @@ class Targets:
 
     def __init__(self, seeds: tuple[Seed, ...]) -> None:
         self.all = (
-            segments.target(seeds, 70),
-            payloads.target(14),
-            windows.target(10),
+            segments.target(seeds, 50),
+            payloads.target(24),
+            windows.target(16),
             indexes.target(seeds, 3),
-            options.target(3),
+            options.target(7),
         )
         self._by_name = {each.name: each for each in self.all}
         self._shares = [each.share for each in self.all]

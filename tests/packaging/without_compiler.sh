@@ -5,8 +5,9 @@
 set -eu
 python=$1
 environment=$2
-tools=$(mktemp -d)
-trap 'rm -rf "$tools"' EXIT
+# It stays with the environment: Spark's JVM ends a little after Python and still needs its commands.
+tools=$PWD/$environment/tools
+mkdir -p "$tools"
 
 # All commands of the system but those that compile or link.
 ln -s /usr/bin/* /bin/* "$tools" 2>/dev/null || true

@@ -56,6 +56,8 @@ def written(content: Content, index_kind: str, every: int) -> Iterator[tuple[Pat
     """The partition on disk: its directory, its records and its rows."""
     with tempfile.TemporaryDirectory() as root:
         directory = partition_dir(Path(root))
+        # So that gaps between the segments are nothing to wonder about.
+        (Path(root) / "cleaner-offset-checkpoint").write_text("0\n1\ntopic 0 0\n")
         records: list[RefRecord] = []
         rows: list[Row] = []
         for base_offset, entries in content:

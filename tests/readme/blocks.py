@@ -71,8 +71,6 @@ def blocks_of(file: Path) -> list[Block]:
 
 def is_as_shown(printed: str, shown: str) -> bool:
     """Whether `printed` is what a file shows; spaces at the ends of lines and empty lines around do not count."""
-    printed, shown = (
-        "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) for text in (printed, shown)
-    )
+    printed, shown = ("\n".join(line.rstrip() for line in text.strip("\n").splitlines()) for text in (printed, shown))
     pattern = ".*".join(re.escape(part) for part in shown.split("…"))
     return re.fullmatch(pattern, printed, re.DOTALL) is not None

@@ -83,11 +83,11 @@ def unwrap(outer: Entry) -> list[Entry]:
 def _absolute_base(outer: Entry, inner: list[Entry]) -> int:
     """What to add to inner offsets: those of v0 wrappers are absolute, those of v1 relative."""
     last = inner[-1].offset
-    if outer.magic == 0 or outer.offset == 0:
+    if outer.magic == 1 and outer.offset == 0:
         return 0
     if outer.offset < last:
         raise Bad(f"wrapper at offset {outer.offset} with a last inner offset of {last}")
-    return outer.offset - last
+    return 0 if outer.magic == 0 else outer.offset - last
 
 
 def _seen_from_outside(entry: Entry, outer: Entry, base: int) -> Entry:

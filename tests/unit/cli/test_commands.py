@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import Batch, Header, Message, Record, Wrapper, partition_dir, write_segment
+from tests.builders.v07 import Message07, write_segment_07
 from tests.unit.cli.conftest import Run
 
 Kafkalog = Callable[..., Run]
@@ -85,6 +86,14 @@ def test_ls_looks_into_a_wrapper_for_its_first_offset(kafkalog: Kafkalog, tmp_pa
     write_segment(partition_dir(tmp_path, "old", 0), [wrapper], base_offset=5)
     (found,) = json.loads(kafkalog("ls", tmp_path, "--json").out)["partitions"]
     assert (found["firstOffset"], found["lastOffset"]) == (5, 7)
+
+
+def test_ls_and_dump_show_kafka_0_7_by_positions(kafkalog: Kafkalog, tmp_path: Path) -> None:
+    write_segment_07(partition_dir(tmp_path, "old", 0), [Message07(b"one"), Message07(b"two")], base_offset=100)
+    (found,) = json.loads(kafkalog("ls", tmp_path, "--json").out)["partitions"]
+    assert (found["firstOffset"], found["lastOffset"]) == (100, 113)
+    lines = kafkalog("dump", tmp_path, "--json").out.splitlines()
+    assert [(row["offset"], row["value"]) for row in map(json.loads, lines)] == [(100, "one"), (113, "two")]
 
 
 def test_ls_tells_damage_and_goes_on(kafkalog: Kafkalog, logs: Path) -> None:

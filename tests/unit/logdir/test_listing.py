@@ -233,9 +233,7 @@ def test_no_path_at_all() -> None:
         ("t-0/notes.txt", "not named as a segment"),
         ("t-0/0.log", "not named as a segment"),
         ("t-0/99999999999999999999.log", "not named as a segment"),
-        ("t-0/00000000000000000000.kafka", "Kafka 0.7"),
         ("t-0/0-1-v1.log", "Redpanda"),
-        ("old-0", "Kafka 0.7"),
         ("red-0", "Redpanda"),
         ("redpanda/orders", "Redpanda"),
         ("redpanda/orders/0_24", "Redpanda"),
@@ -243,11 +241,37 @@ def test_no_path_at_all() -> None:
 )
 def test_files_of_other_formats_are_refused_by_name(write: Write, tmp_path: Path, given: str, problem: str) -> None:
     names = ("00000000000000000000.index", "notes.txt", "0.log", "99999999999999999999.log")
-    write(*(f"t-0/{name}" for name in (*names, "00000000000000000000.kafka", "0-1-v1.log")))
-    write("old-0/00000000000000000000.kafka", "red-0/0-1-v1.log", "redpanda/orders/0_24/0-1-v1.log")
+    write(*(f"t-0/{name}" for name in (*names, "0-1-v1.log")))
+    write("red-0/0-1-v1.log", "redpanda/orders/0_24/0-1-v1.log")
     with pytest.raises(UnsupportedFormatError, match=problem) as caught:
         listed(tmp_path / given)
     assert str(tmp_path) in str(caught.value)
+
+
+def test_segments_of_kafka_0_7_make_a_partition_of_their_own(write: Write, tmp_path: Path) -> None:
+    write(f"new-0/{log(0)}", "old-0/x.kafka", "old-0/00000000000000000000.index")
+    path = write("old-0/00000000000000000000.kafka", "old-0/00000000000000000100.kafka", content=b"12")
+    listing = listed(tmp_path)
+    assert places(listing) == [("new", 0), ("old", 0)]
+    assert [segment.is_07 for partition in listing.partitions for segment in partition.segments] == [False, True, True]
+    last = listing.partitions[1].segments[1]
+    assert (last.path, last.base_offset, last.size, last.offset_index) == (str(path), 100, 2, None)
+    assert [os.path.basename(each.path) for each in listing.skipped] == ["x.kafka"]
+    assert places(listed(tmp_path / "old-0")) == [("old", 0)]
+
+
+def test_a_segment_of_kafka_0_7_may_be_given_by_its_path_or_a_glob(write: Write, tmp_path: Path) -> None:
+    path = write("old-0/00000000000000000000.kafka", f"old-0/{log(0)}", "old-0/00000000000000000100.kafka")
+    (lone,) = listed(path).partitions
+    assert (lone.topic, lone.lone, lone.segments[0].is_07, lone.segments[0].offset_index) == ("old", True, True, None)
+    assert [each.segments[0].base_offset for each in listed(f"{tmp_path}/*/*.kafka").partitions] == [0, 100]
+
+
+def test_segments_of_kafka_0_7_beside_later_ones_are_an_error(write: Write, tmp_path: Path) -> None:
+    write("t-0/00000000000000000000.kafka", f"t-0/{log(7)}")
+    for path in (tmp_path, tmp_path / "t-0"):
+        with pytest.raises(LogDirError, match=r"beside those of a later version.*\*\.kafka"):
+            listed(path)
 
 
 def test_a_fifo_named_as_a_segment_is_an_error_and_never_opened(tmp_path: Path) -> None:

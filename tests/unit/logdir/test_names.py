@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from kafkalog_source.logdir.names import (
-    is_kafka_07_segment,
     is_redpanda_segment,
     is_topic_name,
     parse_log_file,
@@ -75,6 +74,7 @@ def test_a_broker_gives_no_such_name(name: str) -> None:
         ("00000000000000000042.log.swap", (42, "log", "swap")),
         ("00000000000000000042.timeindex.cleaned", (42, "timeindex", "cleaned")),
         ("09223372036854775807.log", (2**63 - 1, "log", None)),
+        ("00000000000000020046.kafka", (20046, "kafka", None)),
     ],
 )
 def test_log_file_names(name: str, expected: object) -> None:
@@ -93,6 +93,8 @@ def test_log_file_names(name: str, expected: object) -> None:
         "09223372036854775808.log",
         "\u0660" * 20 + ".log",
         "leader-epoch-checkpoint",
+        "x.kafka",
+        "00000000000000020046.kafka.deleted",
     ],
 )
 def test_other_files(name: str) -> None:
@@ -102,8 +104,6 @@ def test_other_files(name: str) -> None:
 def test_formats_of_other_systems_and_times() -> None:
     assert is_redpanda_segment("0-1-v1.log")
     assert not is_redpanda_segment("00000000000000000000.log")
-    assert is_kafka_07_segment("00000000000000020046.kafka")
-    assert not is_kafka_07_segment("x.kafka")
 
 
 def test_dots_alone_are_no_topic() -> None:

@@ -386,10 +386,6 @@ def test_strategy_is_error_or_latest() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("isolationLevel", "read_committed"),
-        ("kafka.isolation.level", "read_committed"),
-        ("readUpTo", "highWatermark"),
-        ("includeDeleted", "true"),
         ("mode", "PERMISSIVE"),
         ("mode", "dropmalformed"),
         ("mode", "RECOVER"),
@@ -408,10 +404,6 @@ def test_what_is_not_built_yet_is_refused(name: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("isolationLevel", "read_uncommitted"),
-        ("kafka.isolation.level", "READ_UNCOMMITTED"),
-        ("readUpTo", "logend"),
-        ("includeDeleted", "false"),
         ("mode", "failfast"),
         ("view", "records"),
         ("maxTriggerDelay", "15m"),
@@ -439,7 +431,8 @@ def test_a_value_that_does_not_exist_lists_those_that_do(name: str, listed: str)
 
 
 def test_both_names_of_the_isolation_level_must_agree() -> None:
-    parse(**{"isolationLevel": "read_uncommitted", "kafka.isolation.level": "read_uncommitted"})
+    both = parse(**{"isolationLevel": "read_committed", "kafka.isolation.level": "READ_COMMITTED"})
+    assert both.isolation_level == "read_committed"
     message = refusal(**{"isolationLevel": "read_uncommitted", "kafka.isolation.level": "read_committed"})
     assert "different values" in message
 

@@ -106,9 +106,8 @@ def test_a_schema_without_columns_is_refused() -> None:
     assert "names no column" in refusal(StructType([]))
 
 
-@pytest.mark.parametrize("name", ["transactionState", "_corrupt_record"])
-def test_columns_that_are_not_built_yet_say_so(name: str) -> None:
-    assert "not supported yet" in refusal(struct((name, StringType())))
+def test_columns_that_are_not_built_yet_say_so() -> None:
+    assert "not supported yet" in refusal(struct(("_corrupt_record", StringType())))
 
 
 def test_headers_cannot_be_named_and_left_out() -> None:

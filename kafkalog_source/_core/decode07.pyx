@@ -1,0 +1,302 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""From the top-level messages of a Kafka 0.7 window to rows.
+
+A compressed message holds a set of messages, among which there may be
+compressed ones again (``ByteBufferMessageSet`` of 0.7 recurses). Here a stack of
+fixed depth takes the place of recursion. All messages of a set are found and
+their checksums compared before the first of them becomes a row.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport INT64_MAX, int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, realloc
+
+from kafkalog_source._core.bytes cimport load_u32
+from kafkalog_source._core.codes cimport Code
+from kafkalog_source._core.columns cimport Columns, Table, reserve_rows
+from kafkalog_source._core.memory cimport Scratch, View
+from kafkalog_source._core.messages cimport Message, batch_of_message, put_message
+from kafkalog_source._core.records cimport Batch, Wanted, fill_batch_columns
+from kafkalog_source._core.walk cimport Entries, Entry
+from kafkalog_source._core.walk07 cimport parse_header_07
+
+cdef Py_ssize_t LENGTH_SIZE = 4
+cdef int CODEC_MASK = 3
+cdef int MOST_CODEC = 2  # gzip and snappy are all that 0.7 knows
+cdef enum:
+    MOST_SETS = 8  # how many message sets may lie inside each other
+
+
+cdef inline Py_ssize_t payload_start(const Message07* message) noexcept nogil:
+    # The magic byte, with magic 1 the attributes, and the checksum come before.
+    return 5 + message.data[0]
+
+
+cdef inline int codec_of(const Message07* message) noexcept nogil:
+    return message.data[1] & CODEC_MASK if message.data[0] else 0
+
+
+cdef void fill_message(const Message07* found, int64_t offset, Message* message) noexcept nogil:
+    """Say it in the terms of v0, whose columns it shares: a value without key and time."""
+    cdef Py_ssize_t start = payload_start(found)
+    message.data = found.data
+    message.size = found.size
+    message.offset = offset
+    message.timestamp_ms = -1
+    message.magic = <int8_t>found.data[0]
+    message.attributes = <int8_t>codec_of(found)
+    message.key = NULL
+    message.key_size = -1
+    message.value = found.data + start
+    message.value_size = <int32_t>(found.size - start)
+
+
+cdef class Messages07:
+    """The plain messages of one top-level message, in order."""
+
+    def __cinit__(self):
+        self.items = NULL
+        self.count = 0
+        self.capacity = 0
+        self.size = 0
+
+    def __dealloc__(self):
+        free(self.items)
+
+    cdef void clear(self) noexcept nogil:
+        self.count = 0
+        self.size = 0
+
+    cdef bint push(self, const uint8_t* data, Py_ssize_t size) noexcept nogil:
+        cdef Message07* moved
+        if self.count == self.capacity:
+            moved = <Message07*>realloc(self.items, max(self.capacity * 2, 64) * sizeof(Message07))
+            if moved == NULL:
+                return False
+            self.items = moved
+            self.capacity = max(self.capacity * 2, 64)
+        self.items[self.count].data = data
+        self.items[self.count].size = <int32_t>size
+        self.count += 1
+        self.size += size
+        return True
+
+    cdef Message07 pop(self) noexcept nogil:
+        self.count -= 1
+        self.size -= self.items[self.count].size
+        return self.items[self.count]
+
+    cdef int read_set(self, Set07* s) noexcept nogil:
+        """Add messages of `s` up to its end (END), or up to and with the next compressed one (OK)."""
+        cdef Entry entry
+        cdef const uint8_t* p
+        cdef int code
+        while s.pos < s.end:
+            p = s.data + s.pos
+            code = parse_header_07(p, s.end - s.pos, &entry)
+            if code == Code.BAD_MAGIC:
+                return Code.INNER_MAGIC
+            if code != Code.OK or entry.size > s.end - s.pos:
+                return Code.INNER_LENGTH
+            if (entry.attributes & CODEC_MASK) > MOST_CODEC:
+                return Code.BAD_CODEC
+            if not self.push(p + LENGTH_SIZE, entry.size - LENGTH_SIZE):
+                return Code.NO_MEMORY
+            s.pos += entry.size
+            if entry.attributes & CODEC_MASK:
+                return Code.OK
+        return Code.END
+
+
+cdef class Decoder07:
+    """Turns top-level messages into rows of `columns`.
+
+    Parameters
+    ----------
+    columns : Columns
+        Where the rows go.
+    crc32 : callable
+        ``f(bytes_like) -> int``: the checksum of a payload.
+    decompress : callable
+        ``f(codec, bytes_like, nested) -> bytes_like``; raises for a payload that its codec refuses. What it gives for
+        a nested set is ``bytes``.
+    low, high : int
+        Messages with offsets in [low, high) become rows.
+    verify : bool
+        Whether checksums are compared.
+    """
+
+    def __cinit__(self, Columns columns, crc32, decompress, int64_t low=0, int64_t high=INT64_MAX, bint verify=True):
+        self.columns = columns
+        self.crc32 = crc32
+        self.decompress = decompress
+        self.wanted.low = low
+        self.wanted.high = high
+        self.verify = verify
+        self.view = View.__new__(View)
+        self.messages = Messages07()
+        self.nested = []
+        self.index = 0
+        self.open = False
+        self.has_buffer = False
+
+    def __dealloc__(self):
+        if self.has_buffer:
+            PyBuffer_Release(&self.buffer)
+
+    def start(self):
+        """Begin with the first message of a new window."""
+        self.close_entry()
+        self.index = 0
+
+    def skip(self):
+        """Leave the message at `index` out."""
+        self.close_entry()
+        self.index += 1
+
+    def decode(self, Scratch window, int64_t window_position, Entries entries):
+        """Decode from `index` on until the window's messages end or the columns are full.
+
+        Returns
+        -------
+        int
+            END, FULL, or what is wrong with the message at `index`; no row of a wrong one stays in the columns.
+        """
+        cdef const Entry* e
+        cdef int code
+        while self.open or self.index < entries.count:
+            if not self.open:
+                if self.columns.is_full():
+                    return Code.FULL
+                e = &entries.items[self.index]
+                code = self.open_entry(window.address + e.start, e, window_position)
+                if code == Code.PAST_OFFSETS:
+                    self.index += 1
+                    continue
+                if code != Code.OK:
+                    self.close_entry()
+                    return code
+            with nogil:
+                code = self.read_messages()
+            if code != Code.OK:
+                if code != Code.FULL:
+                    self.close_entry()
+                return code
+            self.close_entry()
+            self.index += 1
+            self.batches += 1
+        return Code.END
+
+    cdef int open_entry(self, const uint8_t* p, const Entry* e, int64_t window_position) except -1:
+        """Find and check all plain messages of the top-level message at `p`; PAST_OFFSETS if it is not wanted.
+
+        Those that are not wanted are checked too: a length that lies may hide wanted ones behind it.
+        """
+        cdef Message07 outer
+        cdef Message header
+        self.body_position = 0
+        outer.data = p + LENGTH_SIZE
+        outer.size = <int32_t>(e.size - LENGTH_SIZE)
+        if not self.is_sound(&outer):
+            return Code.BAD_CRC
+        if e.first_offset < self.wanted.low or e.first_offset >= self.wanted.high:
+            return Code.PAST_OFFSETS
+        if codec_of(&outer) > MOST_CODEC:
+            return Code.BAD_CODEC
+        fill_message(&outer, e.first_offset, &header)
+        batch_of_message(&header, &self.batch)
+        # Of the formats that `put_message` knows, v0 is the one without any kind of time.
+        self.batch.magic = 0
+        self.batch.position = window_position + e.start
+        self.open = True
+        self.next_message = 0
+        self.messages.clear()
+        if codec_of(&outer):
+            return self.open_sets(&outer)
+        return Code.OK if self.messages.push(outer.data, outer.size) else Code.NO_MEMORY
+
+    cdef int open_sets(self, const Message07* outer) except -1:
+        """Decompress the set inside `outer` and those inside it. A set without messages is none the worse."""
+        cdef Set07 sets[MOST_SETS]
+        cdef Message07 compressed
+        cdef Py_ssize_t i
+        cdef int depth = 0
+        cdef int code = self.open_nested(outer, &sets[0])
+        while code == Code.OK:
+            with nogil:
+                code = self.messages.read_set(&sets[depth])
+            self.body_position = sets[depth].pos
+            if code == Code.END and depth > 0:
+                depth -= 1
+                code = Code.OK
+            elif code == Code.OK:
+                compressed = self.messages.pop()
+                depth += 1
+                if depth == MOST_SETS:
+                    return Code.NESTED_TOO_DEEP
+                code = self.open_nested(&compressed, &sets[depth]) if self.is_sound(&compressed) else Code.INNER_CRC
+        if code != Code.END:
+            return code
+        for i in range(self.messages.count):
+            if not self.is_sound(&self.messages.items[i]):
+                return Code.INNER_CRC
+        return Code.OK
+
+    cdef int open_nested(self, const Message07* message, Set07* s) except -1:
+        """Decompress the set inside `message`, and keep it until the top-level message is done."""
+        cdef Py_ssize_t start = payload_start(message)
+        if message.size == start:
+            # A compressed stream is never empty, even if it holds nothing.
+            return Code.WRAPPER_EMPTY
+        self.view.set(message.data + start, message.size - start)
+        s.pos = 0
+        if not self.has_buffer:
+            self.payload = self.decompress(codec_of(message), self.view, False)
+            PyObject_GetBuffer(self.payload, &self.buffer, PyBUF_SIMPLE)
+            self.has_buffer = True
+            s.data = <const uint8_t*>self.buffer.buf
+            s.end = self.buffer.len
+            return Code.OK
+        content = <bytes?>self.decompress(codec_of(message), self.view, True)
+        self.nested.append(content)
+        s.data = <const uint8_t*>PyBytes_AS_STRING(content)
+        s.end = PyBytes_GET_SIZE(content)
+        return Code.OK
+
+    cdef bint is_sound(self, const Message07* message) except -1:
+        cdef Py_ssize_t start = payload_start(message)
+        if not self.verify:
+            return True
+        self.view.set(message.data + start, message.size - start)
+        return <uint32_t>self.crc32(self.view) == load_u32(message.data + start - 4)
+
+    cdef int read_messages(self) noexcept nogil:
+        """Rows of the open message until it ends or, if it is a large one, the columns are full."""
+        cdef Table* t = &self.columns.table
+        cdef Py_ssize_t start = t.rows
+        cdef Py_ssize_t left = self.messages.count - self.next_message
+        cdef bint fits = self.columns.takes_all(left, self.messages.size)
+        cdef Message message
+        cdef int code = Code.OK
+        if not reserve_rows(t, left if fits else min(left, self.columns.row_target)):
+            return Code.NO_MEMORY
+        while code == Code.OK and self.next_message < self.messages.count:
+            if not fits and (self.columns.is_full()
+                             or self.columns.cannot_take(self.messages.items[self.next_message].size)):
+                code = Code.FULL
+                break
+            fill_message(&self.messages.items[self.next_message], self.batch.base_offset, &message)
+            code = put_message(&message, &self.batch, &self.wanted, t)
+            self.next_message += 1
+        fill_batch_columns(t, &self.batch, start, t.rows)
+        return code
+
+    cdef void close_entry(self):
+        if self.has_buffer:
+            PyBuffer_Release(&self.buffer)
+            self.has_buffer = False
+        self.payload = None
+        if self.nested:
+            self.nested = []
+        self.open = False

@@ -1,0 +1,61 @@
+from libc.stdint cimport int8_t, int64_t, uint8_t
+
+from kafkalog_source._core.memory cimport Scratch, View
+from kafkalog_source._core.walk cimport Entry
+
+
+cdef enum TransactionState:
+    # What became of a record's transaction. The order is that of the texts in `arrow.batches`.
+    NO_TRANSACTION
+    COMMITTED
+    ABORTED
+    OPEN
+
+
+cdef struct Outcome:
+    # Batches of the producer with offsets in [first, last] are in this state.
+    int64_t producer_id
+    int64_t first
+    int64_t last
+    int8_t state
+
+
+cdef class TransactionStates:
+    cdef Outcome* items            # by producer id, then by last offset
+    cdef readonly Py_ssize_t count
+
+    cdef int state_of(self, int64_t producer_id, int64_t offset) noexcept nogil
+
+
+cdef struct Begun:
+    # A transaction that has no marker yet.
+    int64_t producer_id
+    int64_t first
+
+
+cdef class TransactionTracker:
+    cdef Begun* items              # by producer id
+    cdef Py_ssize_t count
+    cdef Py_ssize_t capacity
+    cdef Py_ssize_t latest         # where in `items` a batch was found last
+    cdef list _aborted
+    cdef object crc32c
+    cdef object decompress
+    cdef View view
+    cdef int64_t least
+    cdef int64_t bound
+    cdef readonly int64_t stop
+    cdef readonly int64_t below
+    cdef readonly int64_t last_offset
+    cdef readonly Py_ssize_t walked
+    cdef readonly Py_ssize_t next_size
+    cdef readonly Py_ssize_t found_count
+
+    cdef Py_ssize_t place_of(self, int64_t producer_id) noexcept nogil
+    cdef bint begin(self, int64_t producer_id, int64_t first) noexcept nogil
+    cdef int walk_window(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t left, Entry* e) noexcept nogil
+    cdef int end_transaction(self, const uint8_t* p, const Entry* e) except -1
+    cdef int marker_of(self, const uint8_t* p, const Entry* e) except -2
+
+
+cdef int control_kind(const uint8_t* data, Py_ssize_t size) noexcept nogil

@@ -1,0 +1,307 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Transactions from headers and markers alone, and the states of batches that follow from them.
+
+A batch of a transaction belongs to the next marker of its producer, whatever the
+epochs say, as epochs rise within a transaction (``CompletedFetch``,
+``ProducerStateManager``). A transaction without a marker is open.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memmove
+
+from kafkalog_source._core.bytes cimport Cursor, left, load_i16, load_i32, load_i64, load_u32, read_varint, read_varlong
+from kafkalog_source._core.codes cimport Code
+from kafkalog_source._core.memory cimport Scratch, View
+from kafkalog_source._core.walk cimport Entry, parse_header
+
+cdef Py_ssize_t V2_HEADER_SIZE = 61
+cdef int CODEC_MASK = 7
+cdef int TRANSACTIONAL_FLAG = 16
+cdef int CONTROL_FLAG = 32
+cdef int MOST_CODEC = 4
+cdef enum:
+    # The kinds of marker that end a transaction (``ControlRecordType``), and what is none of them.
+    ABORT_MARKER = 0
+    COMMIT_MARKER = 1
+    NO_MARKER = 8
+    WRONG_KEY = 9
+
+
+cdef class TransactionStates:
+    """What became of the transactions of one partition, to be looked up batch by batch.
+
+    Parameters
+    ----------
+    aborted : iterable of (int, int, int)
+        Producer id, first offset and the marker's offset of each aborted transaction.
+    open : iterable of (int, int)
+        Producer id and first offset of each transaction without a marker.
+
+    Notes
+    -----
+    A transaction that is in neither is committed.
+    """
+
+    def __cinit__(self, aborted=(), open=()):
+        cdef Py_ssize_t i
+        known = [(producer_id, last, first, <int>ABORTED) for producer_id, first, last in aborted]
+        known += [(producer_id, INT64_MAX, first, <int>OPEN) for producer_id, first in open]
+        known.sort()
+        self.count = len(known)
+        self.items = <Outcome*>malloc(max(self.count, 1) * sizeof(Outcome))
+        if self.items == NULL:
+            raise MemoryError(f"no memory for {self.count} transactions")
+        for i, (producer_id, last, first, state) in enumerate(known):
+            self.items[i].producer_id = producer_id
+            self.items[i].first = first
+            self.items[i].last = last
+            self.items[i].state = state
+
+    def __dealloc__(self):
+        free(self.items)
+
+    cdef int state_of(self, int64_t producer_id, int64_t offset) noexcept nogil:
+        """The state of a transactional batch whose last offset is `offset`."""
+        cdef Py_ssize_t low = 0
+        cdef Py_ssize_t high = self.count
+        cdef Py_ssize_t middle
+        cdef const Outcome* o
+        while low < high:
+            middle = (low + high) // 2
+            o = &self.items[middle]
+            if o.producer_id < producer_id or (o.producer_id == producer_id and o.last < offset):
+                low = middle + 1
+            else:
+                high = middle
+        o = &self.items[low]
+        if low < self.count and o.producer_id == producer_id and o.first <= offset:
+            return o.state
+        return COMMITTED
+
+    def look_up(self, int64_t producer_id, int64_t offset):
+        """`state_of` for Python: 1 committed, 2 aborted, 3 open."""
+        return self.state_of(producer_id, offset)
+
+
+cdef int control_kind(const uint8_t* data, Py_ssize_t size) noexcept nogil:
+    """The kind of the first record of a control batch: the second int16 of its key, or WRONG_KEY."""
+    cdef Cursor c
+    cdef int32_t length, offset_delta, key_size
+    cdef int64_t timestamp_delta
+    c.data = data
+    c.pos = 0
+    c.end = size
+    if not read_varint(&c, &length) or left(&c) < 1:
+        return WRONG_KEY
+    c.pos += 1  # the record's attributes byte is unused
+    if not (read_varlong(&c, &timestamp_delta) and read_varint(&c, &offset_delta) and read_varint(&c, &key_size)):
+        return WRONG_KEY
+    if key_size < 4 or key_size > left(&c) or load_i16(data + c.pos) < 0:
+        return WRONG_KEY
+    cdef int16_t kind = load_i16(data + c.pos + 2)
+    return kind if kind == ABORT_MARKER or kind == COMMIT_MARKER else NO_MARKER
+
+
+cdef class TransactionTracker:
+    """Follows the transactions of a partition through the headers of its batches.
+
+    Parameters
+    ----------
+    crc32c : callable or None
+        ``f(bytes_like) -> int``, unless nobody asks; compared for control batches, whose bodies are all that is read.
+    decompress : callable
+        ``f(codec, magic, bytes_like) -> bytes_like``, for the rare control batch that is compressed.
+    begun : iterable of (int, int)
+        Producer id and first offset of the transactions that were open before.
+    stop : int
+        Walking ends at the first batch at or above this offset, as if the log ended there.
+    below : int
+        Transactions that begin at or above this offset are of no interest.
+    """
+
+    def __cinit__(self, crc32c, decompress, begun=(), int64_t stop=INT64_MAX, int64_t below=INT64_MAX):
+        self.crc32c = crc32c
+        self.decompress = decompress
+        self.items = NULL
+        self.count = 0
+        self.capacity = 0
+        self.latest = 0
+        self._aborted = []
+        self.view = View.__new__(View)
+        self.stop = stop
+        self.below = below
+        self.found_count = 0
+        for producer_id, first in begun:
+            if not self.begin(producer_id, first):
+                raise MemoryError("no memory for open transactions")
+        self.start_file(0, INT64_MAX)
+
+    def __dealloc__(self):
+        free(self.items)
+
+    @property
+    def aborted(self):
+        """(producer id, first offset, marker's offset) of what was aborted, in the order of the markers."""
+        return tuple(self._aborted)
+
+    @property
+    def open(self):
+        """(producer id, first offset) of the transactions without a marker so far, by producer id."""
+        return tuple((self.items[i].producer_id, self.items[i].first) for i in range(self.count))
+
+    @property
+    def is_settled(self):
+        """Whether all that lies ahead is of no interest."""
+        return self.last_offset >= self.stop - 1 or (self.count == 0 and self.last_offset >= self.below - 1)
+
+    def start_file(self, int64_t least, int64_t bound):
+        """Go on with another file, whose offsets lie in [least, bound)."""
+        self.least = least
+        self.bound = bound
+        self.last_offset = least - 1
+        self.walked = 0
+        self.next_size = 0
+
+    cdef Py_ssize_t place_of(self, int64_t producer_id) noexcept nogil:
+        """Where the producer's transaction is, or would have to be put."""
+        cdef Py_ssize_t low = 0
+        cdef Py_ssize_t high = self.count
+        cdef Py_ssize_t middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.items[middle].producer_id < producer_id:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    cdef bint begin(self, int64_t producer_id, int64_t first) noexcept nogil:
+        """Note a transaction's batch; only its first one matters. False without memory."""
+        cdef Begun* moved
+        cdef Py_ssize_t at
+        if producer_id < 0 or (self.latest < self.count and self.items[self.latest].producer_id == producer_id):
+            return True
+        at = self.latest = self.place_of(producer_id)
+        if at < self.count and self.items[at].producer_id == producer_id:
+            return True
+        if self.count == self.capacity:
+            moved = <Begun*>realloc(self.items, max(self.capacity * 2, 64) * sizeof(Begun))
+            if moved == NULL:
+                return False
+            self.items = moved
+            self.capacity = max(self.capacity * 2, 64)
+        memmove(&self.items[at + 1], &self.items[at], (self.count - at) * sizeof(Begun))
+        self.items[at].producer_id = producer_id
+        self.items[at].first = first
+        self.count += 1
+        return True
+
+    cdef int walk_window(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t left, Entry* e) noexcept nogil:
+        """Walk from `walked` on. OK at a control batch that is whole in the window, which `e` then is."""
+        cdef int code
+        while self.walked < size:
+            if self.last_offset >= self.stop - 1:
+                return Code.PAST_OFFSETS
+            code = parse_header(data + self.walked, size - self.walked, e)
+            if code == Code.INCOMPLETE:
+                self.next_size = e.size
+            if code != Code.OK:
+                return code
+            if e.magic == 2 and e.first_offset >= self.stop and e.first_offset > self.last_offset:
+                return Code.PAST_OFFSETS
+            if e.size > left - self.walked:
+                self.next_size = e.size
+                return Code.INCOMPLETE
+            if e.first_offset <= self.last_offset:
+                return Code.OFFSET_BELOW_FILE if self.last_offset < self.least else Code.OFFSET_NOT_RISING
+            if e.last_offset >= self.bound:
+                return Code.OFFSET_ABOVE_FILE
+            e.start = self.walked
+            if e.magic == 2 and e.attributes & CONTROL_FLAG:
+                self.next_size = e.size
+                return Code.OK if e.size <= size - self.walked else Code.INCOMPLETE
+            if e.magic == 2 and e.attributes & TRANSACTIONAL_FLAG and e.first_offset < self.below:
+                if not self.begin(load_i64(data + self.walked + 43), e.first_offset):
+                    return Code.NO_MEMORY
+            self.walked += e.size
+            self.last_offset = e.last_offset
+            self.found_count += 1
+        return Code.END
+
+    def walk(self, Scratch window, Py_ssize_t size, Py_ssize_t left):
+        """Follow the batches that begin in the first `size` bytes of `window`; bodies need not be there.
+
+        Parameters
+        ----------
+        window : Scratch
+        size : int
+            Bytes of the file in it.
+        left : int
+            Bytes of the file from the window's first one to its end, in which every batch has to end.
+
+        Returns
+        -------
+        int
+            A code: END (`walked`, which may lie behind the window, is where the next batch begins), INCOMPLETE
+            (`next_size` bytes are needed from `walked` on), PAST_OFFSETS, or what is wrong at `walked`.
+        """
+        cdef Entry e
+        cdef int code
+        if size > window.capacity or left < size:
+            raise ValueError(f"a window of {window.capacity} bytes does not hold {size} of {left}")
+        self.walked = 0
+        self.next_size = 0
+        while True:
+            with nogil:
+                code = self.walk_window(window.address, size, left, &e)
+            if code == Code.OK:
+                code = self.end_transaction(window.address + e.start, &e)
+            if code != Code.OK:
+                return code
+            self.skip(e.size, e.last_offset)
+
+    def skip(self, Py_ssize_t size, int64_t last_offset):
+        """Go on behind the batch at `walked`."""
+        self.walked += size
+        self.last_offset = max(self.last_offset, last_offset)
+        self.found_count += 1
+
+    cdef int end_transaction(self, const uint8_t* p, const Entry* e) except -1:
+        """Take a control batch into account; an empty one is what the cleaner leaves of it and says nothing."""
+        cdef int64_t producer_id = load_i64(p + 43)
+        cdef Py_ssize_t at
+        cdef int kind
+        if self.crc32c is not None:
+            self.view.set(p + 21, e.size - 21)
+            if <uint32_t>self.crc32c(self.view) != load_u32(p + 17):
+                return Code.BAD_CRC
+        if load_i32(p + 57) == 0 or producer_id < 0:
+            return Code.OK
+        kind = self.marker_of(p, e)
+        if kind == WRONG_KEY:
+            return Code.CONTROL_KEY
+        at = self.place_of(producer_id)
+        if kind == NO_MARKER or at == self.count or self.items[at].producer_id != producer_id:
+            return Code.OK
+        if kind == ABORT_MARKER:
+            self._aborted.append((producer_id, self.items[at].first, e.first_offset))
+        self.count -= 1
+        memmove(&self.items[at], &self.items[at + 1], (self.count - at) * sizeof(Begun))
+        return Code.OK
+
+    cdef int marker_of(self, const uint8_t* p, const Entry* e) except -2:
+        """The kind of a control batch, whose payload is decompressed if need be."""
+        cdef Py_buffer buffer
+        cdef int kind
+        if e.attributes & CODEC_MASK == 0:
+            return control_kind(p + V2_HEADER_SIZE, e.size - V2_HEADER_SIZE)
+        if e.attributes & CODEC_MASK > MOST_CODEC:
+            return WRONG_KEY
+        self.view.set(p + V2_HEADER_SIZE, e.size - V2_HEADER_SIZE)
+        payload = self.decompress(e.attributes & CODEC_MASK, e.magic, self.view)
+        PyObject_GetBuffer(payload, &buffer, PyBUF_SIMPLE)
+        kind = control_kind(<const uint8_t*>buffer.buf, buffer.len)
+        PyBuffer_Release(&buffer)
+        return kind

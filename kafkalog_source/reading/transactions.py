@@ -1,0 +1,208 @@
+"""The transactions of one partition, out of its side files where they will do and by passes over headers elsewhere.
+
+Side files are believed as far as a broker would believe them, and no further:
+a ``.snapshot`` only at an offset where a segment begins or the log ends, and the
+``.txnindex`` of the last segment only if a snapshot proves that the log was
+closed there, because a copy of a live log may be older than the log beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkalog_source.reading.partition_offsets import MAX_OFFSET
+from kafkalog_source.reading.splits import TransactionHistory
+from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.producer_snapshot import read_producer_snapshot
+from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.transactions import HeaderPass, make_tracker
+from kafkalog_source.segment.txn_index import read_txn_index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kafkalog_source._core.transactions import TransactionTracker
+    from kafkalog_source.reading.options import ReadOptions
+    from kafkalog_source.reading.partition_offsets import PartitionOffsets
+    from kafkalog_source.segment.producer_snapshot import OpenTransactions
+    from kafkalog_source.segment.txn_index import AbortedTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    """All transactions that were open where segment number `start` begins or that began later."""
+
+    start: int
+    history: TransactionHistory
+
+
+class PartitionTransactions:
+    """Looks up the transactions of one partition; what was read once is kept.
+
+    Parameters
+    ----------
+    offsets : PartitionOffsets
+        The partition. Of a lone segment neither side files nor neighbours are consulted.
+    options : ReadOptions
+
+    Attributes
+    ----------
+    warnings : list of str
+        Side files that were of no use.
+    bytes_read : int
+    """
+
+    def __init__(self, offsets: PartitionOffsets, options: ReadOptions) -> None:
+        self._offsets = offsets
+        self._log = offsets.log
+        self._options = options
+        self._places = offsets.places()
+        self._indexes: dict[int, tuple[AbortedTransaction, ...] | None] = {}
+        self._snapshots: dict[int, OpenTransactions | None] = {}
+        self._tail: _Tail | None = None
+        self.warnings: list[str] = []
+        self.bytes_read = 0
+
+    def last_stable_offset(self, high: int) -> int:
+        """The first offset of the oldest open transaction, or `high`, above which nothing is wanted, if that is lower.
+
+        What a high watermark hides counts as not written: a transaction that is ended above it is open.
+        """
+        end = self._visible_end()
+        start, offset, begun = self._newest_snapshot(end)
+        if high <= offset and all(first >= high for _, first in begun):
+            return high
+        tracker = make_tracker(begun, stop=end, verify_checksums=self._options.verify_checksums)
+        self._follow(tracker, start, end)
+        self._tail = _Tail(start, TransactionHistory(tracker.aborted, tracker.open))
+        return min([high, *(first for _, first in tracker.open)])
+
+    def _visible_end(self) -> int:
+        high_watermark = self._log.high_watermark
+        return MAX_OFFSET if self._options.read_up_to != "highWatermark" or high_watermark is None else high_watermark
+
+    def of_segment(self, number: int) -> TransactionHistory | None:
+        """The transactions with batches in a segment, as far as they are not committed.
+
+        None if side files and passes made so far do not tell, so that the segment's own headers have to.
+        """
+        bound = self._places[number].bound
+        found: list[tuple[int, int, int]] = []
+        for at in range(number, len(self._places)):
+            if self._tail is not None and at >= self._tail.start:
+                return self._with_tail(found, self._places[number].least, bound)
+            if at > number and self._ends_before(at, bound):
+                return TransactionHistory(tuple(found))
+            entries = self._index(at)
+            if entries is None:
+                return None
+            found += [entry[:3] for entry in entries if entry.first_offset < bound]
+            if any(entry.last_stable_offset >= bound for entry in entries):
+                return TransactionHistory(tuple(found))
+        return self._with_tail(found, self._places[number].least, bound) if self._tail is not None else None
+
+    def _with_tail(self, found: list[tuple[int, int, int]], least: int, bound: int) -> TransactionHistory:
+        assert self._tail is not None
+        later = self._tail.history.within(least, bound)
+        return TransactionHistory((*found, *later.aborted), later.open)
+
+    def _ends_before(self, number: int, bound: int) -> bool:
+        """Whether every transaction that began below `bound` is known to have ended before segment `number`."""
+        begun = self._snapshot(self._log.segments[number].snapshot, self._places[number].least)
+        return begun is not None and all(first >= bound for _, first in begun)
+
+    def _newest_snapshot(self, end: int) -> tuple[int, int, OpenTransactions]:
+        """Number of a segment, its base offset and what was open there; the log's start if there is no snapshot.
+
+        Behind an old one the cleaner may have removed the markers of what was open, unless it was nothing.
+        """
+        if self._log.lone:
+            return 0, self._places[0].least, ()
+        begun = self._closing_snapshot()
+        if begun is not None and self._offsets.latest <= end:
+            return len(self._places), self._offsets.latest, begun
+        for number in reversed(range(len(self._places))):
+            least = self._places[number].least
+            begun = self._snapshot(self._log.segments[number].snapshot, least) if least <= end else None
+            if begun is not None and (not begun or number == len(self._places) - 1):
+                return number, least, begun
+        return 0, self._places[0].least, ()
+
+    def _closing_snapshot(self) -> OpenTransactions | None:
+        """The one that a clean stop leaves at the offset where the log ends; None if there is none."""
+        if self._log.segments[-1].offset_index is None:
+            # Without an index the end is found by walking all headers, which is what a snapshot is to save.
+            return None
+        end = self._offsets.latest
+        path = os.path.join(os.path.dirname(self._log.segments[-1].path), f"{end:020d}.snapshot")
+        return self._snapshot(path if _is_regular(path) else None, end)
+
+    def _snapshot(self, path: str | None, offset: int) -> OpenTransactions | None:
+        if offset not in self._snapshots:
+            begun, warning = (None, None) if path is None else read_producer_snapshot(path, offset)
+            self._snapshots[offset] = begun
+            self._note(warning)
+        return self._snapshots[offset]
+
+    def _index(self, number: int) -> tuple[AbortedTransaction, ...] | None:
+        """The entries of a segment's transaction index; None if there is none that can be relied on."""
+        if number not in self._indexes:
+            self._indexes[number] = self._read_index(number)
+        return self._indexes[number]
+
+    def _read_index(self, number: int) -> tuple[AbortedTransaction, ...] | None:
+        path, place = self._log.segments[number].txn_index, self._places[number]
+        if path is None or self._log.lone:
+            return None
+        bound = place.bound
+        if number == len(self._places) - 1:
+            begun = self._closing_snapshot()
+            if begun is None:
+                return None
+            bound = self._offsets.latest
+            self._tail = self._tail or _Tail(len(self._places), TransactionHistory((), begun))
+        entries, warning = read_txn_index(path, place.least, bound)
+        self._note(warning)
+        return entries
+
+    def _note(self, warning: str | None) -> None:
+        if warning is not None:
+            self.warnings.append(warning)
+
+    def _follow(self, tracker: TransactionTracker, start: int, end: int) -> None:
+        """Take the tracker from the beginning of a segment to the log's end."""
+        for number in range(start, len(self._places)):
+            segment, place = self._log.segments[number], self._places[number]
+            if place.least >= end:
+                return
+            with LocalFile(segment.path) as source:
+                HeaderPass(
+                    source,
+                    tracker,
+                    least=place.least,
+                    bound=place.bound,
+                    end=segment.size,
+                    is_last=number == len(self._places) - 1,
+                    on_damage=passes_over_damage(self._options),
+                ).run()
+                self.bytes_read += source.bytes_read
+
+
+def passes_over_damage(options: ReadOptions) -> Callable[[Damage], None]:
+    """What a header pass does about damage: with FAILFAST it is an error, else the reading of the rows speaks of it."""
+
+    def on_damage(damage: Damage) -> None:
+        if damage.kind is not Kind.TORN and options.mode == "FAILFAST":
+            raise damage.to_error()
+
+    return on_damage
+
+
+def _is_regular(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False

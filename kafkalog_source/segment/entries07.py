@@ -1,0 +1,206 @@
+"""Kafka 0.7: message headers in order, and the proof that a message begins at a place.
+
+Nothing in a message says where it stands, and its checksum covers the payload
+alone. So the proof is weaker than for later formats: bytes inside a payload that
+are a message of Kafka 0.7 themselves cannot be told from the log's own.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isal.isal_zlib import crc32
+
+from kafkalog_source._core.codes import CODE
+from kafkalog_source._core.memory import Scratch
+from kafkalog_source._core.walk07 import Entries07
+from kafkalog_source.errors import CorruptBatchError
+from kafkalog_source.format import NO_TIMESTAMP
+from kafkalog_source.segment.entries import EntryHeader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkalog_source.segment.source import LocalFile
+
+_WINDOW_SIZE = 1 << 18
+_LENGTH_SIZE = 4
+SMALLEST_SIZE = 9
+_CODEC_MASK = 3
+LARGEST_CHECKED = 64 << 20
+_PROOF_BYTES = 8
+_PROOF_MESSAGES = 4
+MAX_OFFSET = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHeader07(EntryHeader):
+    """The header of a top-level message of Kafka 0.7; both offsets are its own."""
+
+    @property
+    def next_offset(self) -> int:
+        """Where the message behind it stands."""
+        return self.first_offset + self.size
+
+
+def check_reach(path: str, base_offset: int, size: int) -> None:
+    """Refuse a segment whose positions pass what an offset can be."""
+    if base_offset + size > MAX_OFFSET:
+        raise CorruptBatchError(
+            "the positions in this segment pass the largest offset there is",
+            file=path,
+            found=f"base offset {base_offset} and {size} bytes",
+            expected=f"an end at {MAX_OFFSET} at most",
+            remedy="The name of a Kafka 0.7 segment is its position in the log: check it",
+        )
+
+
+def walk_headers_07(source: LocalFile, start: int, base_offset: int, bound: int) -> Iterator[MessageHeader07]:
+    """The headers from position `start` on, up to the end of the file or the first that is no header."""
+    for position, found in _walk(source, start, base_offset, Entries07(least=base_offset, bound=bound)):
+        if isinstance(found, MessageHeader07):
+            yield found
+        else:
+            for index in range(found.count):
+                yield _entry_header(found, index, position, base_offset)
+
+
+def walk_to_07(
+    source: LocalFile, start: int, base_offset: int, bound: int, stop: int = MAX_OFFSET
+) -> tuple[int, MessageHeader07 | None]:
+    """Walk from position `start` to the first message at or above offset `stop`, or to where none begins.
+
+    Returns
+    -------
+    tuple of (int, MessageHeader07 or None)
+        The position reached and the header before it. Other headers cost no Python object.
+    """
+    last: MessageHeader07 | None = None
+    for position, found in _walk(source, start, base_offset, Entries07(least=base_offset, bound=bound, stop=stop)):
+        if isinstance(found, MessageHeader07):
+            last = found
+        elif found.count:
+            last = _entry_header(found, found.count - 1, position, base_offset)
+    return start if last is None else last.position + last.size, last
+
+
+def _walk(
+    source: LocalFile, position: int, base_offset: int, entries: Entries07
+) -> Iterator[tuple[int, Entries07 | MessageHeader07]]:
+    """Windows with their headers in `entries`, and between them the headers of messages that are larger."""
+    window = Scratch()
+    want = 4096
+    while position < source.size:
+        want = min(want, source.size - position)
+        window.reserve(want)
+        with window.view(0, want) as room:
+            got = source.read_into(position, room)
+        entries.origin = base_offset + position
+        code = entries.walk(window, got)
+        yield position, entries
+        position += entries.walked
+        if code == CODE["end"]:
+            want = min(4 * want, _WINDOW_SIZE)
+        elif code != CODE["incomplete"] or entries.next_size > source.size - position:
+            return
+        elif entries.count == 0:
+            header = read_header_07(source, position, base_offset, entries.bound)
+            if header is None:
+                return
+            yield position, header
+            position += header.size
+
+
+def _entry_header(entries: Entries07, index: int, position: int, base_offset: int) -> MessageHeader07:
+    at, size, magic, attributes, *_ = entries.entry(index)
+    return _header(base_offset, position + at, size, magic, attributes)
+
+
+def read_header_07(source: LocalFile, position: int, base_offset: int, bound: int) -> MessageHeader07 | None:
+    """The header at `position`, or None where none can be, or where it passes the end of the file or `bound`."""
+    head = source.read(position, _LENGTH_SIZE + 2)
+    if len(head) < _LENGTH_SIZE + 1:
+        return None
+    length, magic = struct.unpack_from(">ib", head)
+    size = _LENGTH_SIZE + length
+    if magic not in (0, 1) or size < SMALLEST_SIZE + magic or len(head) < _LENGTH_SIZE + 1 + magic:
+        return None
+    if size > source.size - position or base_offset + position + size > bound:
+        return None
+    return _header(base_offset, position, size, magic, head[_LENGTH_SIZE + 1] if magic else 0)
+
+
+def _header(base_offset: int, position: int, size: int, magic: int, attributes: int) -> MessageHeader07:
+    offset = base_offset + position
+    compressed = attributes & _CODEC_MASK != 0
+    return MessageHeader07(
+        position, size, magic, compressed, offset, offset, NO_TIMESTAMP, NO_TIMESTAMP, None if compressed else 1
+    )
+
+
+def message_is_sound(source: LocalFile, position: int, end: int) -> bool:
+    """Whether what lies in [position, end) is a message with a right checksum, whatever its length says."""
+    if end - position > LARGEST_CHECKED:
+        return False
+    message = memoryview(source.read(position, end - position))
+    start = SMALLEST_SIZE + message[_LENGTH_SIZE] if len(message) > _LENGTH_SIZE else SMALLEST_SIZE
+    if len(message) < end - position or len(message) < start:
+        return False
+    return bool(crc32(message[start:]) == struct.unpack_from(">I", message, start - 4)[0])
+
+
+def sound_header_at(source: LocalFile, position: int, base_offset: int, bound: int) -> MessageHeader07 | None:
+    """The header of the message at `position`, if one begins there whose checksum is right."""
+    header = read_header_07(source, position, base_offset, bound)
+    if header is None or not message_is_sound(source, position, position + header.size):
+        return None
+    return header
+
+
+def message_begins_at(source: LocalFile, position: int, base_offset: int, bound: int) -> bool:
+    """Whether a message begins at `position`, as far as checksums can prove it."""
+    proof = Proof()
+    while not proof.is_enough:
+        header = sound_header_at(source, position, base_offset, bound)
+        if header is None:
+            return proof.is_enough_at_end and position == source.size
+        proof.add(header)
+        position += header.size
+    return True
+
+
+class Proof:
+    """What the right checksums of neighbouring messages cover.
+
+    The checksum of nothing is zero, so that a message with an empty payload proves little: some zeros and a five look
+    like one. The messages behind it have to be right too, until enough was compared.
+
+    Parameters
+    ----------
+    needed : int, optional
+        Bytes of payload that are enough; by default so many messages are enough too.
+    """
+
+    def __init__(self, needed: int | None = None) -> None:
+        self._needed = _PROOF_BYTES if needed is None else needed
+        self._messages_needed = _PROOF_MESSAGES if needed is None else None
+        self._payload_bytes = 0
+        self._messages = 0
+
+    def add(self, header: MessageHeader07) -> None:
+        """Take one more message into account."""
+        self._payload_bytes += header.size - SMALLEST_SIZE - header.magic
+        self._messages += 1
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether this is more than chance."""
+        by_count = self._messages_needed is not None and self._messages >= self._messages_needed
+        return by_count or self._payload_bytes >= self._needed
+
+    @property
+    def is_enough_at_end(self) -> bool:
+        """The same if the file ends where the last of them does."""
+        return self.is_enough or (self._messages_needed is not None and self._messages > 1)

@@ -1,0 +1,168 @@
+"""Transactions by a pass over the headers of a file, the bodies of control batches aside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crc32c import crc32c
+
+from kafkalog_source._core.codes import CODE
+from kafkalog_source._core.memory import Scratch
+from kafkalog_source._core.transactions import TransactionTracker
+from kafkalog_source.batch import problem_of
+from kafkalog_source.codecs import Decompressor
+from kafkalog_source.errors import CodecError, DataLossError, LimitError
+from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.tail import is_zero_to_end, next_sound_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kafkalog_source.segment.source import LocalFile
+
+_MAX_OFFSET = 2**63 - 1
+_WINDOW_SIZE = 1 << 18
+_FIRST_SIZE = 4096
+_PEEK_SIZE = 256
+"""Holds a header, and most often the marker behind the batch that was skipped."""
+_PEEKS = 64
+"""Headers that are read before asking again whether there is any need to go on."""
+_SPARSE = 1 << 14
+"""From this mean size of a batch on, reading each header alone costs less than reading everything."""
+_LARGEST_CONTROL_BATCH = 1 << 20
+_CONTROL_LIMIT = 1 << 20
+_END, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (
+    CODE[name] for name in ("end", "incomplete", "past_offsets", "no_memory")
+)
+
+
+def make_tracker(
+    begun: Iterable[tuple[int, int]] = (),
+    *,
+    stop: int = _MAX_OFFSET,
+    below: int = _MAX_OFFSET,
+    verify_checksums: bool = True,
+) -> TransactionTracker:
+    """A tracker that starts with the transactions `begun`; see `TransactionTracker`."""
+    return TransactionTracker(crc32c if verify_checksums else None, Decompressor(_CONTROL_LIMIT), begun, stop, below)
+
+
+class HeaderPass:
+    """Takes a tracker through one part of one file.
+
+    Parameters
+    ----------
+    source : LocalFile
+    tracker : TransactionTracker
+        Ends where it stops or where all that lies ahead is of no interest to it.
+    least, bound : int
+        Offsets from `start` on lie in [least, bound).
+    end : int
+        The position that the file ended at when the read was planned.
+    is_last : bool
+        Whether a batch that the end of the file cuts is what a live log looks like.
+    on_damage : callable
+        Told of regions that say nothing. If it returns, the pass goes on behind them.
+    """
+
+    def __init__(
+        self,
+        source: LocalFile,
+        tracker: TransactionTracker,
+        *,
+        least: int,
+        bound: int,
+        end: int,
+        is_last: bool,
+        on_damage: Callable[[Damage], None],
+    ) -> None:
+        self._source = source
+        self._tracker = tracker
+        self._bound = bound
+        self._end = end
+        self._is_last = is_last
+        self._on_damage = on_damage
+        self._window = Scratch()
+        self._window.reserve(_WINDOW_SIZE)
+        tracker.start_file(least, bound)
+
+    def run(self, start: int = 0) -> None:
+        """Follow the batches from position `start` on."""
+        tracker = self._tracker
+        position, want = start, _FIRST_SIZE
+        while position < self._end and not tracker.is_settled:
+            before = tracker.found_count
+            code = self._walk(position, want)
+            position += tracker.walked
+            if code == _END:
+                if tracker.walked > _SPARSE * (tracker.found_count - before):
+                    position, want = self._peek(position), _PEEK_SIZE
+                else:
+                    want = min(max(_FIRST_SIZE, 4 * want), _WINDOW_SIZE)
+            elif code == _PAST_OFFSETS:
+                return
+            elif code == _INCOMPLETE and tracker.next_size <= min(self._end - position, _LARGEST_CONTROL_BATCH):
+                want = max(want, tracker.next_size)
+            else:
+                position = self._behind_damage(position, code)
+
+    def _peek(self, position: int) -> int:
+        """Read little more than headers as long as batches are large; gives the position where this ends."""
+        tracker, read_into, end = self._tracker, self._source.read_into, self._end
+        with self._window.view(0, _PEEK_SIZE) as room:
+            for _ in range(_PEEKS):
+                if end - position < _PEEK_SIZE or read_into(position, room) < _PEEK_SIZE:
+                    break
+                code = self._follow(_PEEK_SIZE, end - position)
+                walked = tracker.walked
+                position += walked
+                if code != _END or walked < _SPARSE:
+                    break
+        return position
+
+    def _walk(self, position: int, want: int) -> int:
+        size = min(want, self._end - position)
+        self._window.reserve(size)
+        with self._window.view(0, size) as room:
+            got = self._source.read_into(position, room)
+        if got < size:
+            raise DataLossError(
+                "the file is shorter than when the read was planned",
+                file=self._source.path,
+                position=position + got,
+                expected=f"{self._end} bytes",
+                remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
+            )
+        return self._follow(size, self._end - position)
+
+    def _follow(self, size: int, left: int) -> int:
+        try:
+            return self._tracker.walk(self._window, size, left)
+        except (CodecError, LimitError):
+            return CODE["bad_codec"]
+
+    def _behind_damage(self, position: int, code: int) -> int:
+        """Say what is at `position`, where no batch can be followed, and where the pass goes on."""
+        tracker, source = self._tracker, self._source
+        if code == _NO_MEMORY:
+            raise MemoryError("no memory for open transactions")
+        if is_zero_to_end(source, position):
+            return self._end
+        above = tracker.last_offset
+        found = next_sound_entry(source, position + 1, self._end, above, self._bound)
+        torn = code == _INCOMPLETE and tracker.next_size > self._end - position and found is None and self._is_last
+        end = self._end if found is None else found
+        reason, expected = problem_of(code)
+        self._on_damage(
+            Damage(
+                source.path,
+                position,
+                end - position,
+                Kind.TORN if torn else Kind.DAMAGED,
+                reason,
+                expected,
+                None,
+                above + 1,
+            )
+        )
+        return end

@@ -1,0 +1,94 @@
+"""Inputs that the fuzzer found, each once a crash, a wrong answer or an answer that depended on how files are read."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from kafkalog_source import KafkaLogError
+from kafkalog_source._core.framing import view_of
+from kafkalog_source.codecs import Decompressor
+from kafkalog_source.format import Codec
+from tests.builders import Batch, Message, Record, Wrapper, control_record
+from tests.builders.compress import XERIAL_HEADER, lz4_frame
+from tests.comparing import scan_rows
+from tests.unit.formats.conftest import Both
+
+LARGER_THAN_AN_ARROW_BATCH = 2 << 20
+
+
+def plain(codec: Codec, payload: bytes) -> bytes:
+    """What a decompressor that has no memory yet makes of `payload`."""
+    return bytes(Decompressor()(codec, 2, view_of(payload)))
+
+
+@pytest.mark.parametrize("payload", [b"\0", b"\x80\0", XERIAL_HEADER, XERIAL_HEADER + struct.pack(">i", 1) + b"\0"])
+def test_a_snappy_block_of_nothing_is_read(both: Both, payload: bytes) -> None:
+    assert plain(Codec.SNAPPY, payload) == b""
+    assert both.read([Batch((), codec="snappy", payload=payload), Batch(base_offset=1)])[0].offset == 1
+
+
+def test_lz4_blocks_of_nothing_are_read() -> None:
+    nothing = struct.pack("<I", 1) + b"\0"
+    whole = lz4_frame(b"content")
+    assert plain(Codec.LZ4, whole[:7] + nothing + nothing + whole[7:]) == b"content"
+    assert plain(Codec.LZ4, whole[:7] + nothing + nothing + bytes(4)) == b""
+
+
+@pytest.mark.parametrize("claimed", [0, 4, 1 << 40, (1 << 63) - 1, (1 << 64) - 3])
+def test_a_zstd_frame_that_lies_about_its_content_size_is_refused(both: Both, claimed: int) -> None:
+    frame = b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", claimed) + struct.pack("<I", 5 << 3 | 1)[:3] + b"hello"
+    with pytest.raises(KafkaLogError):
+        plain(Codec.ZSTD, frame)
+    both.refuse([Batch(codec="zstd", payload=frame)], position=0)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("value", [None, b"", b"v"])
+def test_a_message_with_a_key_larger_than_an_arrow_batch_is_read(both: Both, magic: int, value: bytes | None) -> None:
+    records = both.read([Message(key=bytes(LARGER_THAN_AN_ARROW_BATCH), value=value, magic=magic)])
+    assert records[0].value == value
+
+
+@pytest.mark.parametrize("size", [10, LARGER_THAN_AN_ARROW_BATCH])
+def test_a_lying_key_length_is_named_whatever_the_size_of_the_message(both: Both, size: int) -> None:
+    error = both.refuse([Message(value=bytes(size), key_length=size + 100)], position=0)
+    assert "a key's length" in error.problem
+
+
+def test_a_lying_key_length_of_a_wrapper_is_named(both: Both) -> None:
+    error = both.refuse([Wrapper(envelope=Message(key=b"k", value=b"\0", key_length=2**31 - 1))], position=0)
+    assert "a key's length" in error.problem
+
+
+def test_a_control_key_that_is_none_is_refused_whatever_the_columns(both: Both) -> None:
+    batch = Batch([control_record(0, key=b"\0")], control=True)
+    both.refuse([batch], position=0)
+    both.refuse([batch], position=0, columns=["offset"])
+
+
+def test_no_row_of_a_large_damaged_control_batch_is_handed_out(both: Both) -> None:
+    good = control_record(0, value=bytes(LARGER_THAN_AN_ARROW_BATCH))
+    log = both.directory / f"{0:020d}.log"
+    log.write_bytes(Batch([good, good, control_record(0, key=b"\0")], control=True).encode())
+    with pytest.raises(KafkaLogError) as raised:
+        scan_rows(log, ["offset"])
+    assert raised.value.position == 0
+
+
+def test_a_v0_wrapper_with_an_offset_below_its_last_message_is_refused(both: Both) -> None:
+    messages = [Message(offset=offset, magic=0) for offset in (3, 4, 9)]
+    assert [record.offset for record in both.read([Wrapper(messages, magic=0, offset=9)])] == [3, 4, 9]
+    both.refuse([Wrapper(messages, magic=0, offset=8)], position=0)
+
+
+@pytest.mark.parametrize("seen", range(13))
+def test_a_bad_length_at_the_end_is_damage_wherever_a_window_ends(both: Both, seen: int) -> None:
+    """Files are read in windows of 64 KiB and more; `seen` bytes of the bad header lie in the first."""
+    size = (1 << 16) - seen
+    spare = size - len(Batch([Record(value=bytes(1 << 15))]).encode())
+    batch = Batch([Record(value=bytes((1 << 15) + spare))]).encode()
+    batch = Batch([Record(value=bytes((1 << 15) + spare - (len(batch) - size)))]).encode()
+    assert len(batch) == size
+    both.refuse(batch + struct.pack(">qi", 1, 5), position=size)
