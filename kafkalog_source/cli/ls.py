@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -12,6 +13,7 @@ from kafkalog_source.cli.options import add_path_arguments, add_topic_flags, rea
 from kafkalog_source.cli.text import complain, json_line, table
 from kafkalog_source.errors import KafkaLogError, printable
 from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
+from kafkalog_source.logdir.checkpoints import PARTITION_METADATA, encoded_topic_id, read_topic_id
 from kafkalog_source.reading.options import ReadOptions, parse_options
 
 if TYPE_CHECKING:
@@ -77,14 +79,16 @@ def add_command(commands: _SubParsersAction[Any]) -> None:
 def _run(chosen: argparse.Namespace, out: TextIO) -> int:
     options = parse_options(read_options(chosen), chosen.paths)
     listing = list_logs(options.paths, wanted=_wanted(options), follow_symlinks=options.follow_symlinks)
-    for warning in listing.warnings:
+    topic_ids, warnings = _topic_ids(listing)
+    warnings += listing.warnings
+    for warning in warnings:
         complain(f"warning: {warning}")
     partitions = [_row(log, log.segments, options) for log in listing.partitions]
     segments = None
     if chosen.segments:
         segments = [_row(log, [s], options) for log in listing.partitions for s in log.segments]
     if chosen.json:
-        out.write(json_line(_document(listing, partitions, segments)) + "\n")
+        out.write(json_line(_document(listing, partitions, segments, topic_ids, warnings)) + "\n")
     else:
         lines = _partition_table(partitions) if segments is None else _segment_table(segments)
         out.writelines(line + "\n" for line in (*lines, *_summary(listing, partitions, chosen.skipped)))
@@ -161,25 +165,46 @@ def _summary(listing: Listing, rows: Sequence[_Row], tell_skipped: bool) -> Iter
         yield f"{len(listing.skipped)} skipped; --skipped tells what and why"
 
 
-def _document(listing: Listing, partitions: Sequence[_Row], segments: Sequence[_Row] | None) -> dict[str, object]:
+def _topic_ids(listing: Listing) -> tuple[dict[str, str], list[str]]:
+    """Read the ids of topics by partition directory, and say which files that hold one are damaged."""
+    found: dict[str, str] = {}
+    warnings: list[str] = []
+    for log in listing.partitions:
+        path = os.path.join(log.path, PARTITION_METADATA)
+        if not log.lone and os.path.lexists(path):
+            try:
+                found[log.path] = encoded_topic_id(read_topic_id(path))
+            except KafkaLogError as error:
+                warnings.append(f"{error}. The topic's id is not known")
+    return found, warnings
+
+
+def _document(
+    listing: Listing,
+    partitions: Sequence[_Row],
+    segments: Sequence[_Row] | None,
+    topic_ids: Mapping[str, str],
+    warnings: Sequence[str],
+) -> dict[str, object]:
     """Make the JSON object; offsets that are not known are null, and `damage` says why."""
     files: dict[str, list[object]] = {}
     for row in segments or ():
         files.setdefault(row.log.path, []).append(_segment_object(row))
     return {
         "partitions": [
-            _partition_object(row) | ({} if segments is None else {"segmentFiles": files.get(row.log.path, [])})
+            _partition_object(row, topic_ids.get(row.log.path)) | ({} if segments is None else {"segmentFiles": files.get(row.log.path, [])})
             for row in partitions
         ],
         "skipped": [{"path": each.path, "reason": each.reason} for each in listing.skipped],
-        "warnings": list(listing.warnings),
+        "warnings": list(warnings),
         "damage": _messages([*partitions, *(segments or ())]),
     }
 
 
-def _partition_object(row: _Row) -> dict[str, object]:
+def _partition_object(row: _Row, topic_id: str | None) -> dict[str, object]:
     return {
         "topic": row.log.topic,
+        "topicId": topic_id,
         "partition": row.log.partition,
         "path": row.log.path,
         "segments": len(row.segments),

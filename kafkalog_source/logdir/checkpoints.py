@@ -95,6 +95,11 @@ def read_topic_id(path: str) -> uuid.UUID:
     return uuid.UUID(bytes=base64.urlsafe_b64decode(match[1] + "=="))
 
 
+def encoded_topic_id(topic_id: uuid.UUID) -> str:
+    """Write a topic's id as Kafka's own tools show it: 22 characters of base64."""
+    return base64.urlsafe_b64encode(topic_id.bytes).decode("ascii").rstrip("=")
+
+
 def _rows(path: str, width: int) -> list[tuple[int, list[str]]]:
     """Give each entry's line number and fields."""
     lines = _lines(path)

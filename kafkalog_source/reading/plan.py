@@ -9,6 +9,7 @@ from kafkalog_source.errors import LogDirError
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.gaps import continuation_of
 from kafkalog_source.reading.gaps07 import check_07
+from kafkalog_source.reading.live import check_inode, until_files_stay
 from kafkalog_source.reading.offset_range import OffsetRanges
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.record_limit import limit_records
@@ -49,6 +50,10 @@ def plan_read(options: ReadOptions, piece_bytes: int | None = None) -> Plan:
     LogDirError, OptionError, DataLossError
         A path, partition or offset asked for is not there.
     """
+    return until_files_stay(lambda: _plan(options, piece_bytes), options.paths)
+
+
+def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
     report = Report()
     listing = list_logs(options.paths, wanted=options.wants, follow_symlinks=options.follow_symlinks)
     report.warnings += listing.warnings
@@ -184,6 +189,7 @@ class _Chosen:
             yield whole
             return
         with open_seeker(place) as seeker:
+            check_inode(seeker.source, segment.inode)
             # The file may have grown since it was listed.
             start = min(seeker.start_of(low), segment.size) if low > place.least else 0
             cuts = list(_cuts_below(seeker, start, segment.size, target, high))

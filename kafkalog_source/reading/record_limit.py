@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kafkalog_source.reading.live import check_inode
 from kafkalog_source.segment.entries import walk_headers
 from kafkalog_source.segment.source import LocalFile
 
@@ -54,6 +55,7 @@ def limit_records(whole: SplitRange, most: int) -> Iterator[SplitRange]:
 def _headers(whole: SplitRange) -> Iterator[EntryHeader]:
     """The headers of batches that may hold wanted records, and those before the first of them."""
     with LocalFile(whole.path) as source:
+        check_inode(source, whole.inode)
         for header in walk_headers(source, whole.span.start, whole.span.least, whole.span.bound):
             if header.position >= whole.span.end or (header.magic == 2 and header.first_offset >= whole.high):
                 return

@@ -13,7 +13,7 @@ from kafkalog_source.batch import problem_of
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import CodecError, DataLossError, LimitError
 from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.tail import is_zero_to_end, next_sound_entry
+from kafkalog_source.segment.tail import ends_half_written, is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -150,7 +150,8 @@ class HeaderPass:
             return self._end
         above = tracker.last_offset
         found = next_sound_entry(source, position + 1, self._end, above, self._bound)
-        torn = code == _INCOMPLETE and tracker.next_size > self._end - position and found is None and self._is_last
+        cut = code == _INCOMPLETE and tracker.next_size > self._end - position
+        torn = found is None and self._is_last and (cut or ends_half_written(source, position))
         end = self._end if found is None else found
         reason, expected = problem_of(code)
         self._on_damage(

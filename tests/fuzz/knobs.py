@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from kafkalog_source.segment import entries, rows, tail
+from kafkalog_source.segment import entries, entries07, rows, rows07, tail
 
 _FIRST = "FIRST_WINDOW_SIZE"
 _WINDOW = "WINDOW_SIZE"
@@ -12,15 +12,18 @@ _WINDOW = "WINDOW_SIZE"
 
 def set_windows(*, first: int, window: int, search: int = 1 << 20, headers: int = 1 << 18) -> None:
     """Choose the size of a span's first window, of later ones, of those in search of a batch and of header walks."""
-    _set(rows, _FIRST, first)
-    _set(rows, _WINDOW, window)
-    _set(tail, _WINDOW, search)
-    _set(entries, _WINDOW, headers)
+    for module in (rows, rows07):
+        set_constant(module, _FIRST, first)
+        set_constant(module, _WINDOW, window)
+    set_constant(tail, _WINDOW, search)
+    set_constant(entries, _WINDOW, headers)
+    set_constant(entries07, _WINDOW, headers)
 
 
-def _set(module: ModuleType, name: str, size: int) -> None:
+def set_constant(module: ModuleType, name: str, size: int) -> None:
+    """Set a module's constant, which has to be there, with or without a leading underscore."""
     for spelled in (name, f"_{name}"):
         if hasattr(module, spelled):
             setattr(module, spelled, size)
             return
-    raise AttributeError(f"{module.__name__} has no {name} any more: say in {__name__} how to choose its windows")
+    raise AttributeError(f"{module.__name__} has no {name} any more: tell the fuzzer what took its place")

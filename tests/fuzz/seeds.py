@@ -44,7 +44,7 @@ def all_seeds(cases: tuple[str, ...] | None = None) -> tuple[Seed, ...]:
 def _archived(case: str) -> Iterator[Seed]:
     """Runs of one, two and five entries; of each kind (magic, codec, flags, length of run) a few."""
     seen: Counter[tuple[int, ...]] = Counter()
-    for name, content in _segments(case):
+    for name, content in archived_files(case, ".log"):
         entries = split_entries(content)
         for start in range(len(entries)):
             for count in (1, 2, 5):
@@ -57,10 +57,11 @@ def _archived(case: str) -> Iterator[Seed]:
                     yield seed
 
 
-def _segments(case: str) -> Iterator[tuple[str, bytes]]:
+def archived_files(case: str, suffix: str) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the segments in an archive."""
     with tarfile.open(DATA / f"{case}.tar.gz", "r:gz") as tar:
         for member in tar:
-            if member.isfile() and member.name.endswith(".log") and Path(member.name).stem.isdigit():
+            if member.isfile() and member.name.endswith(suffix) and Path(member.name).stem.isdigit():
                 content = tar.extractfile(member)
                 if content is not None:
                     yield member.name, content.read()

@@ -8,6 +8,7 @@ and now and then the slow reference decoder has its say.
 from __future__ import annotations
 
 import random
+import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,24 +16,32 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkalog_source._core.columns import Columns
+from kafkalog_source._core.decode import Decoder
+from kafkalog_source._core.decode07 import Decoder07
 from kafkalog_source._core.memory import BlockPool, Scratch
+from kafkalog_source._core.transactions import TransactionStates
 from kafkalog_source.arrow.batches import ArrowBatches
-from kafkalog_source.arrow.schema import COLUMN_TYPES, check_columns
-from kafkalog_source.batch import DecodeSettings, make_decoder
+from kafkalog_source.arrow.schema import check_columns
+from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.rows import Span, SpanReader
+from kafkalog_source.segment.opening import span_reader
+from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.source import LocalFile
 from tests.comparing import COLUMNS, assert_same_rows, reference_rows, table_rows
 from tests.fuzz.case import Case, Finding, Outcome, Target, must, same
 from tests.fuzz.files import Folder
 from tests.fuzz.knobs import set_windows
+from tests.fuzz.layout import split_entries
 from tests.fuzz.mutate import mutated
 from tests.fuzz.seeds import Seed
 from tests.reference import RefCorrupt, decode_file
 
 MAX_OFFSET = 2**63 - 1
+SMALLEST_ENTRY = 9
+ALL_COLUMNS = (*COLUMNS, "transactionState")
 
 
 @dataclass
@@ -65,15 +74,33 @@ def target(seeds: tuple[Seed, ...], share: int) -> Target:
 def make(rng: random.Random, seeds: tuple[Seed, ...]) -> Case:
     seed = rng.choice(seeds)
     data = mutated(rng, seed, rng.choice(seeds))
-    return Case("segment", data, _config(rng, data, seed.base_offset))
+    config = make_config(rng, data, seed.base_offset)
+    if rng.random() < 0.3:
+        config.update(_transactions(rng, data, config["base"]))
+    return Case("segment", data, config)
 
 
-def _config(rng: random.Random, data: bytes, base: int) -> dict[str, Any]:
+def _transactions(rng: random.Random, data: bytes, base: int) -> dict[str, Any]:
+    """Some transactions of producers that are there, true or not."""
+    producers = [struct.unpack_from(">q", entry, 43)[0] for entry in split_entries(data) if len(entry) > 60]
+    firsts = [base + rng.randint(0, 60) for _ in range(4)]
+    chosen = [(rng.choice((*producers, 0, -1)), first) for first in firsts]
+    aborted = [[producer, first, first + rng.randint(0, 60)] for producer, first in chosen[: rng.randint(0, 4)]]
+    return {
+        "aborted": aborted,
+        "open": chosen[: rng.randint(0, 2)],
+        "committed": rng.random() < 0.5,
+        "reference": False,
+    }
+
+
+def make_config(rng: random.Random, data: bytes, base: int) -> dict[str, Any]:
+    """How to read `data`, twice."""
     ranged = rng.random() < 0.4
     low = base + rng.choice((0, 1, 3, rng.randint(0, 300))) if ranged else base
     high = low + rng.choice((0, 1, 5, 50, 2**31)) if ranged and rng.random() < 0.7 else MAX_OFFSET
-    columns = rng.sample(COLUMNS, rng.choice((1, 3, 3, 5, 5, 10, len(COLUMNS))))
-    more = columns if rng.random() < 0.7 else rng.sample(COLUMNS, len(COLUMNS))
+    columns = rng.sample(ALL_COLUMNS, rng.choice((1, 3, 3, 5, 5, 10, len(ALL_COLUMNS))))
+    more = columns if rng.random() < 0.7 else rng.sample(ALL_COLUMNS, len(ALL_COLUMNS))
     return {
         "base": base,
         "bound": MAX_OFFSET if rng.random() < 0.8 else base + rng.randint(1, 1000),
@@ -119,23 +146,34 @@ def read(case: Case, columns: list[str] | tuple[str, ...], way: dict[str, int], 
     config = case.config
     set_windows(first=way["first_window"], window=way["window"], search=way["search_window"])
     batches = ArrowBatches(columns, BlockPool(), byte_target=way["byte_target"], row_target=way["row_target"])
-    settings = DecodeSettings(config["verify"], config["control"], config["limit"])
-    decoder = make_decoder(batches.columns, Decompressor(config["limit"]), settings, low, high)
-    span = Span(0, len(case.data), config["base"], config["bound"], high, True, config["benign"])
+    decoder = _decoder(config, batches.columns, low, high)
+    span = Span(0, len(case.data), config["base"], config["bound"], high, True, config["benign"], config.get("base_07"))
     damage: list[Damage] = []
     found: list[pa.RecordBatch] = []
     error = None
     with LocalFile(_FOLDER.put_segment(case.data)) as source:
         batches.set_place("topic", 0, source.path)
-        reader = SpanReader(source, span, decoder, Scratch(), config["limit"], damage.append)
+        reader = span_reader(source, span, decoder, Scratch(), config["limit"], damage.append)
         try:
             for _ in reader:
                 _keep(found, batches, way, config["limit"])
         except KafkaLogError as raised:
             error = f"{type(raised).__name__}: {raised}"
     _keep(found, batches, way, config["limit"])
-    must(reader.batches <= len(case.data) // 26, f"{reader.batches} entries in {len(case.data)} bytes")
+    must(reader.batches <= len(case.data) // SMALLEST_ENTRY, f"{reader.batches} entries in {len(case.data)} bytes")
     return Reading(pa.Table.from_batches(found, batches.schema), damage, error)
+
+
+def _decoder(config: dict[str, Any], columns: Columns, low: int, high: int) -> Decoder | Decoder07:
+    committed = config.get("committed", False)
+    settings = DecodeSettings(config["verify"], config["control"], config["limit"], committed)
+    decompressor = Decompressor(config["limit"])
+    if "base_07" in config:
+        return make_decoder_07(columns, decompressor, settings, low, high)
+    states = None
+    if "aborted" in config:
+        states = TransactionStates([(*each,) for each in config["aborted"]], [(*each,) for each in config["open"]])
+    return make_decoder(columns, decompressor, settings, low, high, states)
 
 
 def _keep(found: list[pa.RecordBatch], batches: ArrowBatches, way: dict[str, int], limit: int) -> None:
@@ -201,4 +239,4 @@ def _has_odd_wrapper(data: bytes, damage: list[Damage]) -> bool:
     return any(data[each.position + 16 : each.position + 17] == b"\0" and "offset" in each.reason for each in damage)
 
 
-assert set(COLUMNS) == set(check_columns(COLUMNS)) and set(COLUMNS) <= set(COLUMN_TYPES)
+assert set(ALL_COLUMNS) == set(check_columns(ALL_COLUMNS))

@@ -37,6 +37,8 @@ def cutting(rng: random.Random) -> dict[str, Any]:
         "maxPartitionBytes": rng.choice([1, 100, 300, 10**6]),
         "openCostInBytes": rng.choice([0, 10**6]),
         "threads": rng.choice([1, 1, 2]),
+        # Offsets are missing at random here, also between segments.
+        "failOnDataLoss": False,
     }
 
 
@@ -80,7 +82,6 @@ def test_read_committed_of_an_offset_range_equals_the_model(seed: int) -> None:
             "assign": {"topic": [0]},
             "startingOffsets": {"topic": {"0": start}},
             "endingOffsets": {"topic": {"0": end}},
-            "failOnDataLoss": False,
         }
         if rng.random() < 0.3:
             options["maxRecordsPerPartition"] = rng.randint(1, 10)

@@ -143,8 +143,8 @@ def test_a_transaction_across_segments_and_splits_is_judged_by_its_marker(tmp_pa
 
 
 def test_a_lone_segment_consults_nothing_beside_it(tmp_path: Path) -> None:
-    directory = partition(tmp_path, [plain(0), data(1), plain(2)], [marker(10)], closed={})
-    (directory / f"{0:020d}.txnindex").write_bytes(txn_index([(9, 0, 2, 3)]))
+    directory = partition(tmp_path, [plain(0), data(1), plain(2)], [marker(3)], closed={})
+    (directory / f"{0:020d}.txnindex").write_bytes(txn_index([(9, 0, 2, 1)]))
     (directory / f"{0:020d}.snapshot").write_bytes(producer_snapshot({}))
     assert offsets(directory, **COMMITTED) == [0, 2]
     assert offsets(directory / f"{0:020d}.log", **COMMITTED) == [0]
@@ -204,11 +204,11 @@ def test_a_later_segment_that_is_gone_meanwhile_is_named(tmp_path: Path) -> None
 
 
 def test_what_was_written_after_the_plan_does_not_count(tmp_path: Path) -> None:
-    directory = partition(tmp_path, [data(0)], [data(10)])
+    directory = partition(tmp_path, [data(0)], [data(1)])
     options = parse_options({}, [str(directory)])
     (split,) = plan_read(options).splits
-    with (directory / f"{10:020d}.log").open("ab") as log:
-        log.write(marker(11).encode())
-    write_segment(directory, [marker(12)], base_offset=12)
+    with (directory / f"{1:020d}.log").open("ab") as log:
+        log.write(marker(2).encode())
+    write_segment(directory, [marker(3)], base_offset=3)
     (arrow_batch, *_) = read_split(split, options, ["transactionState"])
     assert arrow_batch.column(0).to_pylist() == ["open", "open"]
