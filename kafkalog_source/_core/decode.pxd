@@ -18,7 +18,9 @@ cdef class Decoder:
     cdef bint verify
     cdef bint include_control
     cdef TransactionStates transactions      # None when nobody asks, or not found yet
-    cdef object find_transactions
+    cdef object find_transactions            # None when all is known
+    cdef int64_t known_below                 # where `transactions` ends
+    cdef readonly bint looks_ahead           # whether `find_transactions` will be asked again
     cdef bint committed_only
     cdef View view                 # pointed at what a checksum or codec is to read
     cdef readonly Py_ssize_t index # the entry at work
@@ -35,8 +37,8 @@ cdef class Decoder:
     cdef Messages messages
     cdef Py_ssize_t next_message
 
-    cdef int check_some(self, const uint8_t* window, int64_t window_position, Entries entries) except -1
-    cdef int need_transactions(self, const Entry* e, int64_t window_position) except -1
+    cdef int check_some(self, Scratch window, int64_t window_position, Entries entries) except -1
+    cdef int need_transactions(self, const Entry* e, Scratch window, int64_t window_position, Entries entries) except -1
     cdef int state_of(self, const uint8_t* p, const Entry* e) noexcept nogil
     cdef int small_plain_entries(self, const uint8_t* window, int64_t window_position, Entries entries) noexcept nogil
     cdef bint is_skipped(self, const uint8_t* p, const Entry* e) noexcept nogil

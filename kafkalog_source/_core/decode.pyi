@@ -7,6 +7,8 @@ from kafkalog_source._core.memory import Scratch, View
 from kafkalog_source._core.transactions import TransactionStates
 from kafkalog_source._core.walk import Entries
 
+FindTransactions = Callable[[Scratch, int, int, int, int, int], tuple[TransactionStates, int]]
+
 class Decoder:
     def __init__(
         self,
@@ -19,7 +21,7 @@ class Decoder:
         verify: bool = True,
         include_control: bool = False,
         transactions: TransactionStates | None = None,
-        find_transactions: Callable[[int], TransactionStates] | None = None,
+        find_transactions: FindTransactions | None = None,
         committed_only: bool = False,
     ) -> None: ...
     @property
@@ -28,6 +30,8 @@ class Decoder:
     def body_position(self) -> int: ...
     @property
     def batches(self) -> int: ...
+    @property
+    def looks_ahead(self) -> bool: ...
     def start(self) -> None: ...
     def skip(self) -> None: ...
     def decode(self, window: Scratch, window_position: int, entries: Entries) -> int: ...

@@ -55,7 +55,10 @@ cdef class Decoder:
     transactions : TransactionStates, optional
         What became of the transactions, if that is known before.
     find_transactions : callable, optional
-        ``f(position) -> TransactionStates``: asked instead, once, at the first batch of a transaction that is met.
+        ``f(window, position, start, stop, above, last) -> (TransactionStates, int)``: asked instead, at the first
+        batch of a transaction that is met. It lies at `start` of `window`, whose first byte is that at `position`
+        of the file, and whose entries end at `stop`; their offsets are above `above` and at most `last`. The states
+        have to hold for these entries, and hold for all below the offset that is answered.
     committed_only : bool
         Whether batches of aborted and open transactions are passed over.
     """
@@ -73,6 +76,8 @@ cdef class Decoder:
         self.include_control = include_control
         self.transactions = transactions
         self.find_transactions = find_transactions
+        self.known_below = INT64_MIN
+        self.looks_ahead = False
         self.committed_only = committed_only
         self.view = View.__new__(View)
         self.messages = Messages()
@@ -110,7 +115,7 @@ cdef class Decoder:
                 if self.index == self.checked:
                     if self.index == entries.count:
                         return Code.END
-                    self.check_some(data, window_position, entries)
+                    self.check_some(window, window_position, entries)
                 with nogil:
                     code = self.small_plain_entries(data, window_position, entries)
                 if code == Code.END:
@@ -131,7 +136,7 @@ cdef class Decoder:
             self.index += 1
             self.batches += 1
 
-    cdef int check_some(self, const uint8_t* window, int64_t window_position, Entries entries) except -1:
+    cdef int check_some(self, Scratch window, int64_t window_position, Entries entries) except -1:
         """Compare the checksums of the next entries, few enough that they are still in the cache to be decoded.
 
         Those that are passed over by offset are checked too: a wrong length may hide wanted ones behind it.
@@ -142,10 +147,10 @@ cdef class Decoder:
         while self.checked < entries.count and size < CHECKED_AT_ONCE:
             e = &entries.items[self.checked]
             self.checked += 1
-            p = window + e.start
+            p = window.address + e.start
             size += e.size
             e.checked = True
-            self.need_transactions(e, window_position)
+            self.need_transactions(e, window, window_position, entries)
             if not self.verify:
                 continue
             if e.magic == 2:
@@ -156,14 +161,17 @@ cdef class Decoder:
                 e.checked = <uint32_t>self.crc32(self.view) == load_u32(p + 12)
         return 0
 
-    cdef int need_transactions(self, const Entry* e, int64_t window_position) except -1:
-        """Have the transactions found out when the first batch of one is met whose records may become rows."""
+    cdef int need_transactions(self, const Entry* e, Scratch window, int64_t window_position, Entries entries) except -1:
+        """Have the transactions found out when a batch of an unknown one is met whose records may become rows."""
         if self.find_transactions is None or e.magic != 2 or not e.attributes & TRANSACTIONAL_FLAG:
+            return 0
+        if e.last_offset < self.known_below:
             return 0
         if e.attributes & CONTROL_FLAG or e.last_offset < self.wanted.low or e.first_offset >= self.wanted.high:
             return 0
-        self.transactions = self.find_transactions(window_position + e.start)
-        self.find_transactions = None
+        self.transactions, self.known_below = self.find_transactions(
+            window, window_position, e.start, entries.walked, entries.items[0].previous, entries.last_offset)
+        self.looks_ahead = self.known_below != INT64_MAX
         return 0
 
     cdef int state_of(self, const uint8_t* p, const Entry* e) noexcept nogil:

@@ -152,6 +152,20 @@ cdef class TransactionTracker:
         return tuple((self.items[i].producer_id, self.items[i].first) for i in range(self.count))
 
     @property
+    def known_below(self):
+        """What became of all batches seen with offsets below this one has been seen too."""
+        cdef int64_t known = self.last_offset + 1
+        cdef Py_ssize_t i
+        for i in range(self.count):
+            known = min(known, self.items[i].first)
+        return known
+
+    def take_aborted(self):
+        """The same as `aborted`, which is then empty."""
+        taken, self._aborted = self._aborted, []
+        return taken
+
+    @property
     def is_settled(self):
         """Whether all that lies ahead is of no interest."""
         return self.last_offset >= self.stop - 1 or (self.count == 0 and self.last_offset >= self.below - 1)
@@ -230,8 +244,8 @@ cdef class TransactionTracker:
             self.found_count += 1
         return Code.END
 
-    def walk(self, Scratch window, Py_ssize_t size, Py_ssize_t left):
-        """Follow the batches that begin in the first `size` bytes of `window`; bodies need not be there.
+    def walk(self, Scratch window, Py_ssize_t size, Py_ssize_t left, Py_ssize_t start=0):
+        """Follow the batches that begin in `size` bytes of `window`, from `start` on; bodies need not be there.
 
         Parameters
         ----------
@@ -239,7 +253,7 @@ cdef class TransactionTracker:
         size : int
             Bytes of the file in it.
         left : int
-            Bytes of the file from the window's first one to its end, in which every batch has to end.
+            Bytes of the file from the first of these to its end, in which every batch has to end.
 
         Returns
         -------
@@ -249,15 +263,15 @@ cdef class TransactionTracker:
         """
         cdef Entry e
         cdef int code
-        if size > window.capacity or left < size:
-            raise ValueError(f"a window of {window.capacity} bytes does not hold {size} of {left}")
+        if not 0 <= start <= window.capacity or size > window.capacity - start or left < size:
+            raise ValueError(f"a window of {window.capacity} bytes does not hold {size} of {left} from {start} on")
         self.walked = 0
         self.next_size = 0
         while True:
             with nogil:
-                code = self.walk_window(window.address, size, left, &e)
+                code = self.walk_window(window.address + start, size, left, &e)
             if code == Code.OK:
-                code = self.end_transaction(window.address + e.start, &e)
+                code = self.end_transaction(window.address + start + e.start, &e)
             if code != Code.OK:
                 return code
             self.skip(e.size, e.last_offset)

@@ -25,6 +25,7 @@ cdef int parse_header(const uint8_t* p, Py_ssize_t left, Entry* entry) noexcept 
     """
     cdef int32_t length, delta
     cdef Py_ssize_t least
+    # No more is asked for than the next fields have: how a header is judged must not depend on where a window ends.
     entry.size = LOG_OVERHEAD
     if left < LOG_OVERHEAD:
         return Code.INCOMPLETE

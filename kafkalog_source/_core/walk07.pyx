@@ -24,12 +24,14 @@ cdef int parse_header_07(const uint8_t* p, Py_ssize_t left, Entry* entry) noexce
     Whether the payload is there is for the caller to ask.
     """
     cdef int32_t length
-    entry.size = LENGTH_SIZE + 2
+    # No more is asked for than the next field has: how a header is judged must not depend on where a window ends.
+    entry.size = LENGTH_SIZE
     if left < LENGTH_SIZE:
         return Code.INCOMPLETE
     length = load_i32(p)
     if length < SMALLEST_LENGTH:
         return Code.BAD_LENGTH
+    entry.size = LENGTH_SIZE + 1
     if left < LENGTH_SIZE + 1:
         return Code.INCOMPLETE
     entry.magic = <int8_t>p[LENGTH_SIZE]
@@ -37,7 +39,8 @@ cdef int parse_header_07(const uint8_t* p, Py_ssize_t left, Entry* entry) noexce
         return Code.BAD_MAGIC
     if length < SMALLEST_LENGTH + entry.magic:
         return Code.BAD_LENGTH
-    if left < LENGTH_SIZE + 1 + entry.magic:
+    entry.size = LENGTH_SIZE + 1 + entry.magic
+    if left < entry.size:
         return Code.INCOMPLETE
     entry.attributes = <int8_t>p[LENGTH_SIZE + 1] if entry.magic else 0
     entry.size = LENGTH_SIZE + <Py_ssize_t>length

@@ -15,7 +15,7 @@ from kafkalog_source._core.transactions import TransactionStates
 from kafkalog_source.codecs import DEFAULT_LIMIT, Decompressor, NestedDecompressor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from kafkalog_source._core.decode import FindTransactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ def make_decoder(
     settings: DecodeSettings,
     low: int,
     high: int,
-    transactions: TransactionStates | Callable[[int], TransactionStates] | None = None,
+    transactions: TransactionStates | FindTransactions | None = None,
 ) -> Decoder:
     """A decoder that appends the records with offsets in [low, high) to `columns`.
 
-    `transactions` may be a function, which is asked at the first batch of a transaction, with the batch's position.
+    `transactions` may be a function, which is asked at the first batch of a transaction; see `Decoder`.
     """
     known = transactions if isinstance(transactions, TransactionStates) else None
     return Decoder(

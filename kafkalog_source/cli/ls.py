@@ -13,7 +13,8 @@ from kafkalog_source.cli.options import add_path_arguments, add_topic_flags, rea
 from kafkalog_source.cli.text import complain, json_line, table
 from kafkalog_source.errors import KafkaLogError, printable
 from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
-from kafkalog_source.logdir.checkpoints import PARTITION_METADATA, encoded_topic_id, read_topic_id
+from kafkalog_source.logdir.checkpoints import encoded_topic_id, read_topic_id
+from kafkalog_source.logdir.names import PARTITION_METADATA
 from kafkalog_source.reading.options import ReadOptions, parse_options
 
 if TYPE_CHECKING:
@@ -171,11 +172,13 @@ def _topic_ids(listing: Listing) -> tuple[dict[str, str], list[str]]:
     warnings: list[str] = []
     for log in listing.partitions:
         path = os.path.join(log.path, PARTITION_METADATA)
-        if not log.lone and os.path.lexists(path):
-            try:
-                found[log.path] = encoded_topic_id(read_topic_id(path))
-            except KafkaLogError as error:
-                warnings.append(f"{error}. The topic's id is not known")
+        # A link may lead anywhere, and an id is not worth following it.
+        if log.lone or os.path.islink(path) or not os.path.exists(path):
+            continue
+        try:
+            found[log.path] = encoded_topic_id(read_topic_id(path))
+        except KafkaLogError as error:
+            warnings.append(f"{error}. The topic's id is not known")
     return found, warnings
 
 
@@ -192,7 +195,8 @@ def _document(
         files.setdefault(row.log.path, []).append(_segment_object(row))
     return {
         "partitions": [
-            _partition_object(row, topic_ids.get(row.log.path)) | ({} if segments is None else {"segmentFiles": files.get(row.log.path, [])})
+            _partition_object(row, topic_ids.get(row.log.path))
+            | ({} if segments is None else {"segmentFiles": files.get(row.log.path, [])})
             for row in partitions
         ],
         "skipped": [{"path": each.path, "reason": each.reason} for each in listing.skipped],

@@ -19,6 +19,7 @@ from kafkalog_source.logdir.access import file_kind, os_error, status
 __all__ = [
     "MAX_CHECKPOINT_SIZE",
     "LeaderEpoch",
+    "encoded_topic_id",
     "read_leader_epochs",
     "read_offset_checkpoint",
     "read_topic_id",

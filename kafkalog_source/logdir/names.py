@@ -14,6 +14,7 @@ __all__ = [
     "CHECKPOINT_NAMES",
     "CLEANER_CHECKPOINT",
     "LOG_START_CHECKPOINT",
+    "PARTITION_METADATA",
     "VARIANTS",
     "LogFileName",
     "PartitionName",
@@ -30,6 +31,7 @@ VARIANTS = ("delete", "future", "stray")
 HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
 LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
 CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
+PARTITION_METADATA = "partition.metadata"
 CHECKPOINT_NAMES = frozenset(
     {
         LOG_START_CHECKPOINT,

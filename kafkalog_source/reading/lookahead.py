@@ -21,10 +21,14 @@ from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 
 if TYPE_CHECKING:
-    from kafkalog_source._core.transactions import TransactionTracker
+    from collections.abc import Generator
+
+    from kafkalog_source._core.memory import Scratch
     from kafkalog_source.logdir import PartitionLog
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.splits import SplitRange
+
+_END = object()
 
 
 class TransactionFinder:
@@ -37,73 +41,25 @@ class TransactionFinder:
     """
 
     def __init__(self, options: ReadOptions) -> None:
-        self._options = options
-        self._on_damage = passes_over_damage(options)
+        self.options = options
         self._directory: str | None = None
         self._log: PartitionLog | None = None
         self._known: PartitionTransactions | None = None
         self.bytes_read = 0
 
-    def find(self, source: LocalFile, each: SplitRange, position: int) -> TransactionStates:
-        """The states of all transactional batches of the range from `position` on, where the first of them is."""
-        ahead = each.transactions
-        assert isinstance(ahead, TransactionsAhead)
-        below = min(each.high, each.span.bound)
-        history = self._from_side_files(each.path, ahead)
-        if history is None:
-            history = self._from_headers(source, each, ahead, position, below)
-        history = history.within(each.span.least, below)
-        return TransactionStates(history.aborted, history.open)
-
-    def _from_side_files(self, path: str, ahead: TransactionsAhead) -> TransactionHistory | None:
+    def from_side_files(self, path: str, ahead: TransactionsAhead) -> TransactionHistory | None:
+        """The transactions of the segment `path`, if its side files and those of later segments tell all."""
         if ahead.lone or not ahead.indexed:
             return None
-        log = self._listed(path, ahead)
+        log = self.listed(path, ahead)
         numbers = [number for number, each in enumerate(log.segments) if each.path == path]
         if not numbers:
             return None
         if self._known is None:
-            self._known = PartitionTransactions(PartitionOffsets(log), self._options)
+            self._known = PartitionTransactions(PartitionOffsets(log), self.options)
         return self._known.of_segment(numbers[0])
 
-    def _from_headers(
-        self, source: LocalFile, each: SplitRange, ahead: TransactionsAhead, position: int, below: int
-    ) -> TransactionHistory:
-        tracker = make_tracker(below=below, verify_checksums=self._options.verify_checksums)
-        is_last = ahead.base_offset == ahead.last_base_offset
-        HeaderPass(
-            source,
-            tracker,
-            least=each.span.least,
-            bound=ahead.bound,
-            end=each.file_size,
-            is_last=is_last,
-            on_damage=self._on_damage,
-        ).run(position)
-        if not (is_last or ahead.lone or tracker.is_settled):
-            self._follow(tracker, self._listed(each.path, ahead), ahead.base_offset)
-        return TransactionHistory(tracker.aborted, tracker.open)
-
-    def _follow(self, tracker: TransactionTracker, log: PartitionLog, behind: int) -> None:
-        """Take the tracker through the segments that begin above offset `behind`, as far as it needs."""
-        for segment, place in zip(log.segments, PartitionOffsets(log).places(), strict=True):
-            if place.least <= behind:
-                continue
-            with LocalFile(segment.path) as source:
-                HeaderPass(
-                    source,
-                    tracker,
-                    least=place.least,
-                    bound=place.bound,
-                    end=segment.size,
-                    is_last=place.bound == MAX_OFFSET,
-                    on_damage=self._on_damage,
-                ).run()
-                self.bytes_read += source.bytes_read
-            if tracker.is_settled:
-                return
-
-    def _listed(self, path: str, ahead: TransactionsAhead) -> PartitionLog:
+    def listed(self, path: str, ahead: TransactionsAhead) -> PartitionLog:
         """The partition that the segment `path` lies in, as far as it reached when the read was planned.
 
         It is listed again and not carried along, because a split of each segment that named all later ones would make
@@ -116,6 +72,92 @@ class TransactionFinder:
             self._directory, self._known = directory, None
             self._log = _as_planned(listing.partitions[0], ahead)
         return self._log
+
+
+class Lookahead:
+    """What became of the transactions of one range, found out window by window as its reading asks.
+
+    The batches of the window that is asked about are followed where they lie in memory. Headers are read ahead only
+    from there to the markers of what is still open, if that has not been done for an earlier window.
+
+    Parameters
+    ----------
+    finder : TransactionFinder
+    source : LocalFile
+        The range's segment.
+    each : SplitRange
+    """
+
+    def __init__(self, finder: TransactionFinder, source: LocalFile, each: SplitRange) -> None:
+        assert isinstance(each.transactions, TransactionsAhead)
+        self._finder = finder
+        self._source = source
+        self._each = each
+        self._ahead = each.transactions
+        self._on_damage = passes_over_damage(finder.options)
+        self._below = min(each.high, each.span.bound)
+        self._tracker = make_tracker(below=self._below, verify_checksums=finder.options.verify_checksums)
+        self._pass: HeaderPass | None = None
+        self._is_behind = False  # the range's segment
+        self._steps = self._all_steps()
+        self._aborted: list[tuple[int, int, int]] = []
+
+    def find(
+        self, window: Scratch, position: int, start: int, stop: int, above: int, last: int
+    ) -> tuple[TransactionStates, int]:
+        """The states of the batches of a window at least, and the offset below which they hold; see `Decoder`."""
+        if self._pass is None:
+            history = self._finder.from_side_files(self._each.path, self._ahead)
+            if history is not None:
+                history = history.within(self._each.span.least, self._below)
+                return TransactionStates(history.aborted, history.open), MAX_OFFSET
+            self._pass = self._pass_over(self._source, self._each.span.least, self._ahead.bound, self._each.file_size)
+        if not self._is_behind:
+            self._pass.take(window, position, start, stop)
+        known, begun = self._look_as_far_as(last)
+        self._aborted = [each for each in self._aborted if each[2] > above] + self._tracker.take_aborted()
+        return TransactionStates(self._aborted, begun), known
+
+    def close(self) -> None:
+        """Close what is open of later segments."""
+        self._steps.close()
+
+    def _look_as_far_as(self, last: int) -> tuple[int, tuple[tuple[int, int], ...]]:
+        """Below which offset all is known, which is above `last`; and what is open if the log ends before that."""
+        while self._tracker.known_below <= last:
+            if next(self._steps, _END) is _END:
+                return MAX_OFFSET, self._tracker.open
+        return self._tracker.known_below, ()
+
+    def _all_steps(self) -> Generator[None, None, None]:
+        """Go through the headers of the range's segment and of those behind it."""
+        assert self._pass is not None
+        yield from self._pass.steps()
+        self._is_behind = True
+        if self._ahead.base_offset == self._ahead.last_base_offset or self._ahead.lone:
+            return
+        log = self._finder.listed(self._each.path, self._ahead)
+        for segment, place in zip(log.segments, PartitionOffsets(log).places(), strict=True):
+            if place.least <= self._ahead.base_offset:
+                continue
+            if self._tracker.is_settled:
+                return
+            with LocalFile(segment.path) as source:
+                try:
+                    yield from self._pass_over(source, place.least, place.bound, segment.size).steps()
+                finally:
+                    self._finder.bytes_read += source.bytes_read
+
+    def _pass_over(self, source: LocalFile, least: int, bound: int, end: int) -> HeaderPass:
+        return HeaderPass(
+            source,
+            self._tracker,
+            least=least,
+            bound=bound,
+            end=end,
+            is_last=bound == MAX_OFFSET,
+            on_damage=self._on_damage,
+        )
 
 
 def _as_planned(log: PartitionLog, ahead: TransactionsAhead) -> PartitionLog:

@@ -12,7 +12,7 @@ from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.reading.gaps import GapChecks
-from kafkalog_source.reading.lookahead import TransactionFinder
+from kafkalog_source.reading.lookahead import Lookahead, TransactionFinder
 from kafkalog_source.reading.planned_file import gone, open_planned
 from kafkalog_source.reading.report import Report
 from kafkalog_source.reading.splits import TransactionHistory
@@ -20,7 +20,7 @@ from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.opening import span_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
@@ -86,7 +86,8 @@ class SplitReader:
 
     def _read_range(self, source: LocalFile, each: SplitRange) -> Iterator[pa.RecordBatch]:
         on_damage = partial(self._damaged, low=each.low)
-        decoder = self._decoder(source, each)
+        transactions = self._transactions(source, each)
+        decoder = self._decoder(each, transactions)
         reader = span_reader(source, each.span, decoder, self._window, self._largest_batch, on_damage)
         try:
             for _ in reader:
@@ -96,25 +97,25 @@ class SplitReader:
             if each.span.to_file_end and reader.next_offset is not None:
                 self._warn(self._gaps.check(each, reader.next_offset))
         finally:
+            if isinstance(transactions, Lookahead):
+                transactions.close()
             self.report.bytes_read += source.bytes_read + self._finder.bytes_read + self._gaps.bytes_read
             self._finder.bytes_read = self._gaps.bytes_read = 0
             self.report.batches += reader.batches
 
-    def _transactions(
-        self, source: LocalFile, each: SplitRange
-    ) -> TransactionStates | Callable[[int], TransactionStates] | None:
+    def _transactions(self, source: LocalFile, each: SplitRange) -> TransactionStates | Lookahead | None:
         if not self._asks_for_transactions or each.transactions is None:
             return None
         if isinstance(each.transactions, TransactionHistory):
             return TransactionStates(each.transactions.aborted, each.transactions.open)
-        return lambda position: self._finder.find(source, each, position)
+        return Lookahead(self._finder, source, each)
 
-    def _decoder(self, source: LocalFile, each: SplitRange) -> Decoder | Decoder07:
+    def _decoder(self, each: SplitRange, transactions: TransactionStates | Lookahead | None) -> Decoder | Decoder07:
         columns = self._batches.columns
         if each.span.base_07 is not None:
             return make_decoder_07(columns, self._decompressor, self._settings, each.low, each.high)
-        transactions = self._transactions(source, each)
-        return make_decoder(columns, self._decompressor, self._settings, each.low, each.high, transactions)
+        found = transactions.find if isinstance(transactions, Lookahead) else transactions
+        return make_decoder(columns, self._decompressor, self._settings, each.low, each.high, found)
 
     def _damaged(self, damage: Damage, low: int) -> None:
         self.report.damage.append(damage)

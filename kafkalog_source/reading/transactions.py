@@ -13,6 +13,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kafkalog_source.errors import DataLossError, LogDirError
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.splits import TransactionHistory
 from kafkalog_source.segment.damage import Damage, Kind
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kafkalog_source._core.transactions import TransactionTracker
+    from kafkalog_source.logdir import SegmentFile
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
     from kafkalog_source.segment.producer_snapshot import OpenTransactions
@@ -178,7 +180,10 @@ class PartitionTransactions:
             segment, place = self._log.segments[number], self._places[number]
             if place.least >= end:
                 return
-            with LocalFile(segment.path) as source:
+            source = self._open(segment)
+            if source is None:
+                continue
+            with source:
                 HeaderPass(
                     source,
                     tracker,
@@ -189,6 +194,34 @@ class PartitionTransactions:
                     on_damage=passes_over_damage(self._options),
                 ).run()
                 self.bytes_read += source.bytes_read
+
+    def _open(self, segment: SegmentFile) -> LocalFile | None:
+        """The segment as it was listed; a broker that is about to delete it renames it first."""
+        source = _open_same(segment.path, segment) or _open_same(f"{segment.path}.deleted", segment)
+        if source is not None:
+            return source
+        error = DataLossError(
+            "the segment is gone or replaced since it was listed",
+            file=segment.path,
+            remedy="Retention or compaction removed it meanwhile: read again, or read a snapshot of the directory",
+        )
+        if self._options.fail_on_data_loss:
+            raise error
+        self.warnings.append(str(error))
+        return None
+
+
+def _open_same(path: str, segment: SegmentFile) -> LocalFile | None:
+    try:
+        source = LocalFile(path)
+    except LogDirError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise
+    if source.inode == segment.inode and source.size >= segment.size:
+        return source
+    source.close()
+    return None
 
 
 def passes_over_damage(options: ReadOptions) -> Callable[[Damage], None]:

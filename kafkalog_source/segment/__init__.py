@@ -5,6 +5,6 @@
 - `index`, `seek`: where an offset or a time begins; where a file can be cut.
 - `bounds`: the first offset of a file and the one after its last.
 - `rows`: the rows of a range of a file.
-- `entries07`, `seek07`, `rows07`: the same for Kafka 0.7; `opening`: which of them reads a file.
+- `entries07`, `seek07`, `rows07`, `resync07`: the same for Kafka 0.7; `opening`: which of them reads a file.
 - `damage`, `tail`: what is wrong with a region, and how a file ends.
 """

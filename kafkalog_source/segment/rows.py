@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkalog_source._core.codes import CODE
+from kafkalog_source._core.decode import Decoder
 from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import problem_of
 from kafkalog_source.errors import CodecError, LimitError
@@ -23,13 +24,14 @@ from kafkalog_source.segment.window import Window
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kafkalog_source._core.decode import Decoder
     from kafkalog_source._core.decode07 import Decoder07
     from kafkalog_source._core.memory import Scratch
     from kafkalog_source.segment.source import LocalFile
 
 FIRST_WINDOW_SIZE = 1 << 16
 WINDOW_SIZE = 1 << 18
+AHEAD_WINDOW_SIZE = 1 << 21
+"""Where transactions are found out: the more of one is in the window, the less of it is read ahead."""
 _END, _FULL, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (
     CODE[name] for name in ("end", "full", "incomplete", "past_offsets", "no_memory")
 )
@@ -106,6 +108,7 @@ class SpanReader:
         self._on_damage = on_damage
         self._entries = Entries(least=span.least, bound=span.bound, stop=span.stop)
         self._may_end_torn = span.to_file_end and span.torn_is_benign
+        self._is_at_end = False
         self._damaged_to = -1
         self.next_offset: int | None = None
 
@@ -123,8 +126,10 @@ class SpanReader:
             code = self._entries.walk(self._window.memory, self._window.size)
             self._check_sizes(position)
             yield from self._decode(position)
+            if self._is_at_end:
+                return
             position += self._entries.walked
-            want = min(4 * want, WINDOW_SIZE)
+            want = min(4 * want, self._largest_window())
             if code == _PAST_OFFSETS:
                 resumed = self._behind_wrong_offset(position)
                 if resumed is None:
@@ -137,6 +142,10 @@ class SpanReader:
                 position = self._behind_damage(position, code)
         if position != self._damaged_to:
             self.next_offset = self._entries.last_offset + 1
+
+    def _largest_window(self) -> int:
+        looks_ahead = isinstance(self._decoder, Decoder) and self._decoder.looks_ahead
+        return AHEAD_WINDOW_SIZE if looks_ahead else WINDOW_SIZE
 
     def _behind_wrong_offset(self, position: int) -> int | None:
         """Where reading goes on if the batch that ends it, at `position`, only seems to lie behind the range."""
@@ -200,6 +209,12 @@ class SpanReader:
         is_last = index + 1 == self._entries.count
         known = None if is_last else self._entries.entry(index + 1)[4] - 1
         torn = is_last and self._may_end_torn and ends_half_written(self._source, position + start)
+        written_since = is_last and self._was_written_since(position + start)
+        # Whatever comes later may be there when it is looked for, but not what it follows.
+        self._is_at_end = torn or written_since
+        if written_since and not torn:
+            self._decoder.skip()
+            return
         self._on_damage(
             Damage(
                 self._source.path,
@@ -215,10 +230,14 @@ class SpanReader:
         )
         self._decoder.skip()
 
+    def _was_written_since(self, position: int) -> bool:
+        """Whether a broker wrote the bad bytes at `position` anew after they were read: the log ended there."""
+        return self._may_end_torn and self._window.is_outdated(position)
+
     def _behind_damage(self, position: int, code: int) -> int:
         """Say what is at `position`, where no whole batch begins, and where reading goes on."""
         source, span = self._source, self._span
-        if span.to_file_end and is_zero_to_end(source, position):
+        if (span.to_file_end and is_zero_to_end(source, position)) or self._was_written_since(position):
             return span.end
         above = self._entries.last_offset
         found = next_sound_entry(source, position + 1, span.end, above, span.bound)

@@ -108,7 +108,8 @@ class Seeker:
             if header.last_offset >= offset:
                 yield header
         resumed = self._behind_damage(end, last_offset)
-        if resumed is not None:
+        # A broker may have written a batch where none was before.
+        if resumed is not None and self._sound(end) is None:
             reason = "no batch begins here, and batches follow"
             raise Damage(
                 self.place.path, end, resumed - end, Kind.DAMAGED, reason, first_offset=last_offset + 1

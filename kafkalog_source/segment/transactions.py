@@ -16,7 +16,7 @@ from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.tail import ends_half_written, is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kafkalog_source.segment.source import LocalFile
 
@@ -34,6 +34,8 @@ _CONTROL_LIMIT = 1 << 20
 _END, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (
     CODE[name] for name in ("end", "incomplete", "past_offsets", "no_memory")
 )
+
+_BAD_MARKERS = tuple(CODE[name] for name in ("bad_crc", "bad_codec", "control_key"))
 
 
 def make_tracker(
@@ -63,6 +65,11 @@ class HeaderPass:
         Whether a batch that the end of the file cuts is what a live log looks like.
     on_damage : callable
         Told of regions that say nothing. If it returns, the pass goes on behind them.
+
+    Attributes
+    ----------
+    position : int
+        Where the next batch begins.
     """
 
     def __init__(
@@ -81,44 +88,69 @@ class HeaderPass:
         self._bound = bound
         self._end = end
         self._is_last = is_last
+        self._looked_twice_at = -1
         self._on_damage = on_damage
         self._window = Scratch()
-        self._window.reserve(_WINDOW_SIZE)
+        self.position = 0
         tracker.start_file(least, bound)
 
     def run(self, start: int = 0) -> None:
         """Follow the batches from position `start` on."""
-        tracker = self._tracker
-        position, want = start, _FIRST_SIZE
-        while position < self._end and not tracker.is_settled:
+        self.position = start
+        for _ in self.steps():
+            pass
+
+    def steps(self) -> Iterator[None]:
+        """Follow the batches from `position` on, giving way now and then."""
+        tracker, want = self._tracker, _FIRST_SIZE
+        self._window.reserve(_WINDOW_SIZE)
+        while self.position < self._end and not tracker.is_settled:
             before = tracker.found_count
-            code = self._walk(position, want)
-            position += tracker.walked
+            code = self._walk(self.position, want)
+            self.position += tracker.walked
             if code == _END:
                 if tracker.walked > _SPARSE * (tracker.found_count - before):
-                    position, want = self._peek(position), _PEEK_SIZE
+                    want = _PEEK_SIZE
+                    self._peek()
                 else:
                     want = min(max(_FIRST_SIZE, 4 * want), _WINDOW_SIZE)
             elif code == _PAST_OFFSETS:
                 return
-            elif code == _INCOMPLETE and tracker.next_size <= min(self._end - position, _LARGEST_CONTROL_BATCH):
+            elif code == _INCOMPLETE and tracker.next_size <= min(self._end - self.position, _LARGEST_CONTROL_BATCH):
                 want = max(want, tracker.next_size)
             else:
-                position = self._behind_damage(position, code)
+                self.position = self._behind_damage(self.position, code)
+            yield
 
-    def _peek(self, position: int) -> int:
-        """Read little more than headers as long as batches are large; gives the position where this ends."""
-        tracker, read_into, end = self._tracker, self._source.read_into, self._end
+    def take(self, memory: Scratch, position: int, start: int, stop: int) -> None:
+        """Follow batches that have been read for another purpose, as far as that has not been done.
+
+        They are the bytes from `start` to `stop` of `memory`, whose first one is that at `position`. A control batch
+        among them that is damaged is left out: whoever reads it says so.
+        """
+        at = max(start, self.position - position)
+        while at < stop:
+            code = self._follow(memory, stop - at, stop - at, at)
+            at += self._tracker.walked
+            if code in _BAD_MARKERS:
+                at += self._tracker.next_size
+            elif code != _END:
+                break
+        self.position = max(self.position, position + at)
+
+    def _peek(self) -> None:
+        """Read little more than headers as long as batches are large."""
+        tracker, read_into, end, position = self._tracker, self._source.read_into, self._end, self.position
         with self._window.view(0, _PEEK_SIZE) as room:
             for _ in range(_PEEKS):
                 if end - position < _PEEK_SIZE or read_into(position, room) < _PEEK_SIZE:
                     break
-                code = self._follow(_PEEK_SIZE, end - position)
+                code = self._follow(self._window, _PEEK_SIZE, end - position)
                 walked = tracker.walked
                 position += walked
                 if code != _END or walked < _SPARSE:
                     break
-        return position
+        self.position = position
 
     def _walk(self, position: int, want: int) -> int:
         size = min(want, self._end - position)
@@ -133,11 +165,11 @@ class HeaderPass:
                 expected=f"{self._end} bytes",
                 remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
             )
-        return self._follow(size, self._end - position)
+        return self._follow(self._window, size, self._end - position)
 
-    def _follow(self, size: int, left: int) -> int:
+    def _follow(self, memory: Scratch, size: int, left: int, start: int = 0) -> int:
         try:
-            return self._tracker.walk(self._window, size, left)
+            return self._tracker.walk(memory, size, left, start)
         except (CodecError, LimitError):
             return CODE["bad_codec"]
 
@@ -148,6 +180,10 @@ class HeaderPass:
             raise MemoryError("no memory for open transactions")
         if is_zero_to_end(source, position):
             return self._end
+        if self._is_last and position != self._looked_twice_at:
+            # A broker may have written it just now.
+            self._looked_twice_at = position
+            return position
         above = tracker.last_offset
         found = next_sound_entry(source, position + 1, self._end, above, self._bound)
         cut = code == _INCOMPLETE and tracker.next_size > self._end - position

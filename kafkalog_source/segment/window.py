@@ -48,6 +48,12 @@ class Window:
                 raise self._shorter(position + kept + got)
         self.position, self.size = position, size
 
+    def is_outdated(self, position: int) -> bool:
+        """Whether the file no longer has what is held from `position` on, because it is being written to."""
+        start = position - self.position
+        with self.memory.view(start, self.size) as held:
+            return held != self._source.read(position, self.size - start)
+
     def _keep_from(self, position: int) -> int:
         """Move what is held from `position` on to the front, and say how much that is."""
         start = position - self.position

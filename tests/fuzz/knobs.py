@@ -8,6 +8,8 @@ from kafkalog_source.segment import entries, entries07, rows, rows07, tail
 
 _FIRST = "FIRST_WINDOW_SIZE"
 _WINDOW = "WINDOW_SIZE"
+_BEFORE: dict[tuple[ModuleType, str], int] = {}
+"""What the constants were that have been changed."""
 
 
 def set_windows(*, first: int, window: int, search: int = 1 << 20, headers: int = 1 << 18) -> None:
@@ -24,6 +26,13 @@ def set_constant(module: ModuleType, name: str, size: int) -> None:
     """Set a module's constant, which has to be there, with or without a leading underscore."""
     for spelled in (name, f"_{name}"):
         if hasattr(module, spelled):
+            _BEFORE.setdefault((module, spelled), getattr(module, spelled))
             setattr(module, spelled, size)
             return
     raise AttributeError(f"{module.__name__} has no {name} any more: tell the fuzzer what took its place")
+
+
+def restore() -> None:
+    """Let all constants be what they were."""
+    for (module, name), size in _BEFORE.items():
+        setattr(module, name, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -23,7 +24,7 @@ SMALL_BLOCKS = (
     ("memory.pyx", r"(?m)^cdef Py_ssize_t MOST_FREE_BYTES = .*", "cdef Py_ssize_t MOST_FREE_BYTES = -1"),
     ("memory.pyx", r"(?m)^        size \*= 2$", "        size = (capacity + 7) // 8 * 8"),
     ("columns.pyx", r"(?m)^cdef Py_ssize_t FIRST_ROWS = \d+", "cdef Py_ssize_t FIRST_ROWS = 2"),
-    ("columns.pyx", r"&self\.table\.key, 1 << 16\)", "&self.table.key, 8)"),
+    ("columns.pyx", r"(start_bytes\(self\.pool, &self\.table\.[a-z.]+, )1 << \d+\)", r"\g<1>8)"),
 )
 """What makes buffers as small as they may be and returns them at once, so that a write beyond one, or a use after it
 was given back, hits memory that the sanitizer watches."""
@@ -31,6 +32,14 @@ was given back, hits memory that the sanitizer watches."""
 
 def build() -> Path:
     """Bring the tree up to date and give it; a change of the core costs about a minute."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _bring_up_to_date()
+    return TREE
+
+
+def _bring_up_to_date() -> None:
     source = ROOT / "kafkalog_source"
     package = TREE / "kafkalog_source"
     stamp = BUILD / "stamp"
@@ -43,7 +52,6 @@ def build() -> Path:
     if not stamp.exists():
         _compile(package / "_core")
         stamp.write_text(digest)
-    return TREE
 
 
 def environment() -> dict[str, str]:
@@ -54,7 +62,8 @@ def environment() -> dict[str, str]:
         "abort_on_error=1",
         "allocator_may_return_null=1",
         "max_allocation_size_mb=1024",
-        "quarantine_size_mb=32",
+        "quarantine_size_mb=8",
+        "malloc_context_size=1",
         "handle_abort=0",
         "handle_segv=1",
         "detect_stack_use_after_return=0",
@@ -86,8 +95,8 @@ def _digest(core: Path) -> str:
 def _make_blocks_small(core: Path) -> None:
     for name, wanted, replacement in SMALL_BLOCKS:
         text, count = re.subn(wanted, replacement, (core / name).read_text())
-        if count != 1:
-            raise SystemExit(f"{name} has {count} places that match {wanted!r}: adapt SMALL_BLOCKS in {__file__}")
+        if not count:
+            raise SystemExit(f"{name} has no place that matches {wanted!r}: adapt SMALL_BLOCKS in {__file__}")
         (core / name).write_text(text)
 
 

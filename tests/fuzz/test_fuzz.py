@@ -6,11 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.fuzz import sanitized
+from tests.fuzz import knobs, sanitized
 from tests.fuzz.case import Case
 from tests.fuzz.seeds import all_seeds
 from tests.fuzz.targets import Targets
@@ -20,8 +21,9 @@ FEW_CASES = ("codec-variants", "compact-2.8", "txn-4.4")
 
 
 @pytest.fixture(scope="module")
-def targets() -> Targets:
-    return Targets(all_seeds(FEW_CASES))
+def targets() -> Iterator[Targets]:
+    yield Targets(all_seeds(FEW_CASES))
+    knobs.restore()
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -63,7 +63,10 @@ def _interleaved(rng: random.Random) -> list[Entry]:
 
 def check(case: Case) -> Outcome:
     one, other = (_pass(case, way) for way in case.config["ways"])
-    same("transactions, damage and errors", one, other)
+    same("transactions", one[:2], other[:2])
+    if case.config["stop"] == case.config["below"] == MAX_OFFSET:
+        # Otherwise how far a pass goes on where nothing is of interest depends on its windows.
+        same("damage and errors", one[2:], other[2:])
     aborted, begun, damage, error = one
     for producer, first, marker in aborted:
         must(producer >= 0 and first <= marker, f"producer {producer} aborts {first} to {marker}")

@@ -113,15 +113,30 @@ def test_an_offset_range_gives_the_rows_inside_it(
         assert_same_rows(scan_rows(directory, COLUMNS, **bounds, **options), wanted, COLUMNS)
 
 
-@given(partitions(), SIDES, st.integers(1, 3), st.data())
-def test_a_start_time_gives_the_rows_from_the_first_one_as_late(
-    content: Content, index_kind: str, every: int, data: st.DataObject
+def target_times(records: list[RefRecord]) -> st.SearchStrategy[int]:
+    """Times that records have, times just beside them, and the earliest and a late one."""
+    times = {us // 1000 for us in (record.timestamp_us for record in records) if us is not None}
+    near = {time + by for time in times for by in (-1, 0, 1)}
+    return st.sampled_from(sorted(time for time in near | {0, 2**42 + 1} if 0 <= time < 2**63))
+
+
+def first_as_late(records: list[RefRecord], time: int, earliest: int) -> int | None:
+    """What a broker's ``offsetsForTimes`` gives: the first in the order of offsets, whatever comes behind it."""
+    late = (r.offset for r in records if r.timestamp_us is not None and r.timestamp_us >= time * 1000)
+    return next((offset for offset in late if offset >= earliest), None)
+
+
+@given(partitions(), SIDES, st.integers(1, 3), SPLIT_OPTIONS, st.data())
+def test_times_give_the_rows_from_the_first_one_as_late_to_before_the_first_one_as_late(
+    content: Content, index_kind: str, every: int, options: dict[str, Any], data: st.DataObject
 ) -> None:
     with written(content, index_kind, every) as (directory, records, rows):
-        times = [us // 1000 for us in (record.timestamp_us for record in records) if us is not None and us >= 0]
-        if not times:
-            return
-        time = data.draw(st.sampled_from(times))
-        first = next(r.offset for r in records if r.timestamp_us is not None and r.timestamp_us >= time * 1000)
-        wanted = [row for row in rows if row[0] >= first]
-        assert_same_rows(scan_rows(directory, COLUMNS, startingTimestamp=time), wanted, COLUMNS)
+        earliest = data.draw(st.sampled_from([0, *(record.offset for record in records)]))
+        (directory.parent / "log-start-offset-checkpoint").write_text(f"0\n1\ntopic 0 {earliest}\n")
+        start, end = (data.draw(st.none() | target_times(records)) for _ in range(2))
+        low = earliest if start is None else first_as_late(records, start, earliest)
+        high = None if end is None else first_as_late(records, end, earliest)
+        limits = {"startingTimestamp": start, "endingTimestamp": end, "startingOffsetsByTimestampStrategy": "latest"}
+        given_limits = {name: limit for name, limit in limits.items() if limit is not None}
+        wanted = [row for row in rows if low is not None and low <= row[0] and (high is None or row[0] < high)]
+        assert_same_rows(scan_rows(directory, COLUMNS, **given_limits, **options), wanted, COLUMNS)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import kafkalog_source
+from kafkalog_source.segment import rows
+from kafkalog_source.segment import transactions as passes
 from tests.builders import partition_dir
 from tests.property.histories import COMMITTED, History, Stored, cleaned, random_history, write_partition
 
@@ -23,11 +26,28 @@ Segments = list[tuple[Path, list[Stored]]]
 
 
 @contextmanager
+def windows(rng: random.Random) -> Iterator[None]:
+    """Read by windows of other sizes, so that short logs have the borders that long ones have."""
+    sizes = [
+        (rows, "FIRST_WINDOW_SIZE", [61, 300, 1 << 16]),
+        (rows, "WINDOW_SIZE", [100, 500, 1 << 18]),
+        (rows, "AHEAD_WINDOW_SIZE", [100, 1000, 1 << 21]),
+        (passes, "_FIRST_SIZE", [61, 256, 4096]),
+        (passes, "_WINDOW_SIZE", [256, 1000, 1 << 18]),
+        (passes, "_SPARSE", [1, 100, 1 << 14]),
+    ]
+    with ExitStack() as stack:
+        for module, name, choices in sizes:
+            stack.enter_context(patch.object(module, name, rng.choice(choices)))
+        yield
+
+
+@contextmanager
 def written(rng: random.Random, *, clean: bool = True) -> Iterator[tuple[Path, History, Segments]]:
     """A random history on disk: its directory and what is in its segments."""
     history = random_history(rng)
     stored = cleaned(history) if clean and rng.random() < 0.4 else history.stored
-    with tempfile.TemporaryDirectory(dir=MEMORY) as root:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as root, windows(rng):
         directory = partition_dir(Path(root))
         yield directory, history, write_partition(directory, history, stored)
 

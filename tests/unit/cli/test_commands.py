@@ -68,6 +68,18 @@ def test_ls_shows_segments(kafkalog: Kafkalog, logs: Path) -> None:
     assert rows[1][6] == str(logs / "orders-0" / "00000000000000000000.log")
 
 
+def test_ls_tells_topic_ids_and_which_cannot_be_read(kafkalog: Kafkalog, logs: Path) -> None:
+    topic_id = "0F8ErRbvS3aaKgTFBQzTpA"
+    (logs / "orders-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    (logs / "orders-1" / "partition.metadata").write_text("version: 9\n")
+    run = kafkalog("ls", logs, "--json", "--subscribe", "orders")
+    document = json.loads(run.out)
+    assert [each["topicId"] for each in document["partitions"]] == [topic_id, None]
+    (warning,) = document["warnings"]
+    assert "orders-1/partition.metadata: damaged checkpoint, in line 1" in warning
+    assert warning in run.err
+
+
 def test_ls_as_json(kafkalog: Kafkalog, logs: Path) -> None:
     document = json.loads(kafkalog("ls", logs, "--json", "--segments").out)
     assert [(each["topic"], each["partition"]) for each in document["partitions"]] == [

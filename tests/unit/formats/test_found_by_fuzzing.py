@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +11,9 @@ from kafkalog_source import KafkaLogError
 from kafkalog_source._core.framing import view_of
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.format import Codec
-from tests.builders import Batch, Message, Record, Wrapper, control_record
+from tests.builders import Batch, Message, Record, Wrapper, control_record, partition_dir
 from tests.builders.compress import XERIAL_HEADER, lz4_frame
+from tests.builders.v07 import Message07, write_segment_07
 from tests.comparing import scan_rows
 from tests.unit.formats.conftest import Both
 
@@ -92,3 +94,13 @@ def test_a_bad_length_at_the_end_is_damage_wherever_a_window_ends(both: Both, se
     batch = Batch([Record(value=bytes((1 << 15) + spare - (len(batch) - size)))]).encode()
     assert len(batch) == size
     both.refuse(batch + struct.pack(">qi", 1, 5), position=size)
+
+
+@pytest.mark.parametrize("seen", range(7))
+def test_a_bad_length_at_the_end_of_a_0_7_segment_is_damage_wherever_a_window_ends(tmp_path: Path, seen: int) -> None:
+    large = Message07(bytes((1 << 16) - 10 - seen)).encode()
+    assert len(large) == (1 << 16) - seen
+    log = write_segment_07(partition_dir(tmp_path), large + struct.pack(">i", 3))
+    with pytest.raises(KafkaLogError) as raised:
+        scan_rows(log, ["offset"])
+    assert raised.value.position == len(large)

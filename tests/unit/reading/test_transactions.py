@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,14 @@ import pytest
 
 import kafkalog_source
 from kafkalog_source import CorruptBatchError, DataLossError
+from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.options import parse_options
+from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.plan import plan_read
 from kafkalog_source.reading.read import read_split
 from kafkalog_source.reading.splits import SplitRange, TransactionHistory, TransactionsAhead
+from kafkalog_source.reading.transactions import PartitionTransactions
+from kafkalog_source.segment import rows
 from tests.builders import Batch, Record, end_marker, offset_index, partition_dir, write_segment
 from tests.builders.disk import Entry
 from tests.builders.transactions import producer_snapshot, txn_index
@@ -84,6 +89,17 @@ def test_headers_are_read_again_only_from_the_first_transaction_to_its_end(tmp_p
     read = bytes_read(directory, ["transactionState"], endingOffsets={"topic": {0: 5002}}, assign={"topic": [0]})
     assert read < 2 * size
     assert states(directory)[4999:5003] == [None, "aborted", "aborted", None]
+
+
+def test_only_what_follows_a_window_is_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "AHEAD_WINDOW_SIZE", 1 << 16)
+    entries: list[Entry] = []
+    for i in range(0, 9000, 3):
+        entries += [data(i), plain(i + 1), marker(i + 2, commit=i % 2 == 0)]
+    directory = partition(tmp_path, entries, closed={})
+    size = (directory / f"{0:020d}.log").stat().st_size
+    assert offsets(directory, **COMMITTED) == [n for i in range(0, 9000, 3) for n in (i, i + 1)[i % 2 :]]
+    assert bytes_read(directory, ["offset"], **COMMITTED) < 1.2 * size
 
 
 def test_side_files_of_a_closed_log_save_every_pass(tmp_path: Path) -> None:
@@ -201,6 +217,22 @@ def test_a_later_segment_that_is_gone_meanwhile_is_named(tmp_path: Path) -> None
     (directory / f"{10:020d}.log").unlink()
     with pytest.raises(DataLossError, match="no longer reaches"):
         list(read_split(split, options, ["transactionState"]))
+
+
+def test_a_segment_that_retention_removes_meanwhile_is_followed_under_its_new_name(tmp_path: Path) -> None:
+    directory = partition(tmp_path, [data(0), plain(1)], [plain(2), marker(3)])
+    options = parse_options(COMMITTED, [str(directory)])
+    (log,) = list_logs(options.paths, wanted=options.wants).partitions
+    first = directory / f"{0:020d}.log"
+    first.rename(first.with_name(first.name + ".deleted"))
+    transactions = PartitionTransactions(PartitionOffsets(log), options)
+    assert transactions.last_stable_offset(100) == 100
+    assert transactions.of_segment(0) == TransactionHistory(((1, 0, 3),))
+    first.with_name(first.name + ".deleted").unlink()
+    with pytest.raises(DataLossError, match=first.name):
+        PartitionTransactions(PartitionOffsets(log), options).last_stable_offset(100)
+    forgiving = replace(options, fail_on_data_loss=False)
+    assert PartitionTransactions(PartitionOffsets(log), forgiving).last_stable_offset(100) == 100
 
 
 def test_what_was_written_after_the_plan_does_not_count(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""A real broker, and logs that it is at work on."""
