@@ -12,6 +12,7 @@ into errors.
 - `records` and `messages`: one v2 batch body, one v0 or v1 entry.
 - `decode`: drives checksums, decompression and the two above over a window.
 - `walk07` and `decode07`: the same for Kafka 0.7, whose messages have another layout.
+- `transactions`: transactions from headers and markers, and the states of batches that follow from them.
 - `framing`: the frames of LZ4, snappy and zstd streams, without their codecs.
 """
 

@@ -50,7 +50,6 @@ cdef class Decoder:
     cdef int open_single(self, const uint8_t* p, const Entry* e) except -1
     cdef int check_records(self) except -1
     cdef int read_on(self) noexcept nogil
-    cdef int read_messages(self) noexcept nogil
     cdef int check_inner(self) except -1
     cdef void close_payload(self)
     cdef int find_payload(self, const uint8_t* p, const Entry* e, Py_ssize_t* start, Py_ssize_t* size) noexcept nogil

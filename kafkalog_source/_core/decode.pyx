@@ -14,7 +14,7 @@ from kafkalog_source._core.codes cimport Code
 from kafkalog_source._core.columns cimport Columns, Mark, Table, reserve_rows
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.messages cimport (
-    Message, Messages, batch_of_message, parse_message, put_message, settle_offsets,
+    Message, Messages, batch_of_message, parse_message, put_message, put_messages, settle_offsets,
 )
 from kafkalog_source._core.records cimport (
     Batch, Progress, Wanted, fill_batch_columns, fill_format_columns, parse_batch, read_records,
@@ -361,7 +361,9 @@ cdef class Decoder:
         cdef Py_ssize_t count
         cdef int code = Code.OK
         if self.batch.magic < 2:
-            return self.read_messages()
+            return put_messages(
+                self.messages, &self.next_message, self.cursor.end, &self.batch, &self.wanted, self.columns,
+            )
         if self.batch.count < 0:
             return Code.BAD_COUNT
         if self.batch.count > self.cursor.end // SMALLEST_RECORD:
@@ -381,23 +383,6 @@ cdef class Decoder:
             return code
         fill_batch_columns(&self.columns.table, &self.batch, start, self.columns.table.rows)
         fill_format_columns(&self.columns.table, &self.batch, start, self.columns.table.rows)
-        return code
-
-    cdef int read_messages(self) noexcept nogil:
-        cdef Table* t = &self.columns.table
-        cdef Py_ssize_t start = t.rows
-        cdef bint fits = self.columns.takes_all(self.messages.count - self.next_message, self.cursor.end)
-        cdef int code = Code.OK
-        if not reserve_rows(t, min(self.messages.count - self.next_message, self.columns.row_target)):
-            return Code.NO_MEMORY
-        while code == Code.OK and self.next_message < self.messages.count:
-            if not fits and (self.columns.is_full()
-                             or self.columns.cannot_take(self.messages.items[self.next_message].size)):
-                code = Code.FULL
-                break
-            code = put_message(&self.messages.items[self.next_message], &self.batch, &self.wanted, t)
-            self.next_message += 1
-        fill_batch_columns(t, &self.batch, start, t.rows)
         return code
 
     cdef void close_payload(self):

@@ -31,3 +31,5 @@ cdef int parse_message(const uint8_t* p, Py_ssize_t size, Message* message) noex
 cdef void batch_of_message(const Message* message, Batch* b) noexcept nogil
 cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noexcept nogil
 cdef int put_message(const Message* message, const Batch* wrapper, const Wanted* wanted, Table* t) noexcept nogil
+cdef int put_messages(Messages messages, Py_ssize_t* number, Py_ssize_t size, const Batch* wrapper,
+                      const Wanted* wanted, Columns columns) noexcept nogil

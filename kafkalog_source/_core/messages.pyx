@@ -8,9 +8,9 @@ from kafkalog_source._core.bytes cimport load_i32, load_i64
 from kafkalog_source._core.codes cimport Code
 from kafkalog_source._core.columns cimport (
     KEY_SIZE, MAGIC, OFFSET, SEQUENCE, TIMESTAMP, TIMESTAMP_TYPE, VALUE_SIZE, Columns, Table, append_bytes, end_headers,
-    put_i32, put_i64, put_null, put_timestamp,
+    put_i32, put_i64, put_null, put_timestamp, reserve_rows,
 )
-from kafkalog_source._core.records cimport Batch, Wanted
+from kafkalog_source._core.records cimport Batch, Wanted, fill_batch_columns
 from kafkalog_source._core.transactions cimport NO_TRANSACTION
 
 cdef int LOG_OVERHEAD = 12
@@ -187,3 +187,23 @@ cdef int put_message(const Message* message, const Batch* wrapper, const Wanted*
         put_i32(&t.fixed[<int>TIMESTAMP_TYPE], row, <int32_t>wrapper.log_append_time if message.magic and wrapper.magic else -1)
     t.rows += 1
     return Code.OK
+
+
+cdef int put_messages(Messages messages, Py_ssize_t* number, Py_ssize_t size, const Batch* wrapper,
+                      const Wanted* wanted, Columns columns) noexcept nogil:
+    """Rows for the messages from `number` on, out of a set of `size` bytes; FULL when the columns take no more."""
+    cdef Table* t = &columns.table
+    cdef Py_ssize_t start = t.rows
+    cdef Py_ssize_t left = messages.count - number[0]
+    cdef bint fits = columns.takes_all(left, size)
+    cdef int code = Code.OK
+    if not reserve_rows(t, min(left, columns.row_target)):
+        return Code.NO_MEMORY
+    while code == Code.OK and number[0] < messages.count:
+        if not fits and (columns.is_full() or columns.cannot_take(messages.items[number[0]].size)):
+            code = Code.FULL
+            break
+        code = put_message(&messages.items[number[0]], wrapper, wanted, t)
+        number[0] += 1
+    fill_batch_columns(t, wrapper, start, t.rows)
+    return code

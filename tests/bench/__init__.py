@@ -2,5 +2,5 @@
 
 In the order of the work: ``cases`` (what is measured), ``segments`` (writing and keeping the data),
 ``process`` (one run in a process of its own), ``child`` and ``spark_child`` (what runs there), ``decode``,
-``spark``, ``memory`` and ``threads`` (the four parts), ``table`` and ``machine`` (the report).
+``spark``, ``memory``, ``threads`` and ``transactions`` (the parts), ``table`` and ``machine`` (the report).
 """

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import cases, decode, machine, memory, spark, threads
+from tests.bench import cases, decode, machine, memory, spark, threads, transactions
 from tests.bench.process import ROOT, RunError
 from tests.bench.segments import Cache
 from tests.bench.table import Block, render
 
 READERS = (decode.OURS, *decode.PEERS)
-PARTS = ("decode", "spark", "memory", "threads")
+PARTS = ("decode", "spark", "memory", "threads", "transactions")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -60,6 +60,9 @@ def measure(options: argparse.Namespace) -> list[Block]:
         "spark": lambda: spark.measure(cache, cases.spark_rows(), options.rounds),
         "memory": lambda: memory.measure(cache, cases.memory_rows(quick=options.quick)),
         "threads": lambda: threads.measure(cache, cases.threads_rows(quick=options.quick), 2 * options.seconds),
+        "transactions": lambda: transactions.measure(
+            cache, transactions.segments(quick=options.quick), 2 * options.seconds
+        ),
     }
     return [parts[part]() for part in PARTS if part in options.parts]
 

@@ -1,4 +1,4 @@
-"""What runs in a measured Python process: ``python -m tests.bench.child decode|memory|threads …``.
+"""What runs in a measured Python process: ``python -m tests.bench.child decode|memory|threads|transactions …``.
 
 Prints one JSON object. What is imported for one reader is imported inside it, so that a process holds only
 the reader it measures.
@@ -10,6 +10,7 @@ import argparse
 import importlib
 import json
 import resource
+import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -197,16 +198,37 @@ def threads(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"seconds": best}
 
 
+def transactions(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Both isolation levels by turns over the same partition, on one thread: best seconds, rows, and median ratio."""
+    import kafkalog_source
+
+    levels = ("read_uncommitted", "read_committed")
+    passes: dict[str, list[float]] = {level: [] for level in levels}
+    records: dict[str, int] = {}
+    end = time.perf_counter() + arguments.seconds
+    while len(passes[levels[1]]) < 5 or time.perf_counter() < end:
+        for level in levels:
+            start, count = time.perf_counter(), 0
+            scan = kafkalog_source.scan(str(arguments.directory), threads=1, isolationLevel=level)
+            for arrow_batch in scan.to_reader():
+                count += arrow_batch.num_rows
+            passes[level].append(time.perf_counter() - start)
+            records[level] = count
+    ratios = [committed / all_rows for all_rows, committed in zip(*passes.values(), strict=True)]
+    best = {level: min(seconds) for level, seconds in passes.items()}
+    return {"seconds": best, "records": records, "ratio": statistics.median(ratios)}
+
+
 def main() -> None:
     """Run the part that the command line names and print what it measured."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.child")
-    parser.add_argument("part", choices=("decode", "memory", "threads"))
+    parser.add_argument("part", choices=("decode", "memory", "threads", "transactions"))
     parser.add_argument("directory", type=Path)
     parser.add_argument("--reader", choices=tuple(READERS))
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--partitions", type=int, default=1)
     arguments = parser.parse_args()
-    parts = {"decode": decode, "memory": memory, "threads": threads}
+    parts = {"decode": decode, "memory": memory, "threads": threads, "transactions": transactions}
     print(json.dumps(parts[arguments.part](arguments)))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.bench.cases import Segment
 from tests.bench.process import RunError, run
+from tests.bench.transactional import TransactionalSegment, write
 
 JAVA_SOURCES = Path(__file__).parent / "java"
 TOPIC = "bench"
@@ -45,6 +46,18 @@ class Cache:
             shutil.rmtree(unfinished, ignore_errors=True)
             out = unfinished / partition.name
             run(self.java("Gen", "--out", str(out), *segment.arguments(), heap="4g"))
+            unfinished.rename(log_dir)
+        return partition
+
+    def transactional(self, segment: TransactionalSegment) -> Path:
+        """The partition directory of a segment with transactions, written now if it was not yet."""
+        log_dir = self.directory / "segments" / segment.name
+        partition = log_dir / f"{TOPIC}-0"
+        if not partition.exists():
+            print(f"writing {segment.name}", file=sys.stderr, flush=True)
+            unfinished = log_dir.with_name(log_dir.name + ".unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            write(segment, unfinished / partition.name)
             unfinished.rename(log_dir)
         return partition
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 import kafkalog_source
+from kafkalog_source.errors import DataLossError
 
 Case = Callable[[str], Path]
 
@@ -60,3 +61,23 @@ def test_a_damaged_high_watermark_checkpoint_is_a_warning(two_disks: list[Path],
     read = kafkalog_source.scan(tmp_path, columns=["offset"], readUpTo="highWatermark")
     assert read.to_table().num_rows > 0
     assert any("replication-offset-checkpoint" in warning for warning in read.report()["warnings"])
+
+
+def test_a_missing_segment_of_a_real_log_is_an_error_or_a_warning(fixture_case: Case) -> None:
+    path = fixture_case("side-files") / "log" / "middle-segment-gone-0"
+    with pytest.raises(DataLossError, match=r"00000\.log: offsets 60 to 140 are not on disk.*00141\.log"):
+        kafkalog_source.scan(path, columns=["offset"]).to_table()
+    read = kafkalog_source.scan(path, columns=["offset"], failOnDataLoss=False)
+    assert not set(range(60, 141)) & set(read.to_table()["offset"].to_pylist())
+    assert sum("offsets 60 to 140" in warning for warning in read.report()["warnings"]) == 1
+
+
+def test_a_real_log_whose_first_segment_is_gone_has_lost_nothing(fixture_case: Case) -> None:
+    read = kafkalog_source.scan(fixture_case("side-files") / "log" / "first-segment-gone-0", columns=["offset"])
+    assert pc.min(read.to_table()["offset"]).as_py() == 144
+    assert not [warning for warning in read.report()["warnings"] if "not on disk" in warning]
+
+
+@pytest.mark.parametrize("case", ["compact-4.4", "compact-2.8"])
+def test_real_compacted_logs_are_never_taken_for_losses(fixture_case: Case, case: str) -> None:
+    assert kafkalog_source.scan(fixture_case(case) / "log", columns=["offset"]).to_table().num_rows > 0
