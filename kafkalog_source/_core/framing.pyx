@@ -184,6 +184,15 @@ cdef Py_ssize_t snappy_size(const uint8_t* p, Py_ssize_t size) except -1:
     raise bad_stream("snappy", "a block has no length")
 
 
+cdef bint is_xerial_header(const uint8_t* p, Py_ssize_t size) except -1:
+    """Whether xerial's header is at `p`. Of its two versions its reader looks at the first alone."""
+    if size < 16 or memcmp(p, b"\x82SNAPPY\x00", 8) != 0:
+        return False
+    if load_i32(p + 8) < 1:
+        raise bad_stream("snappy", "the stream's version does not exist", found=load_i32(p + 8), expected="1 or above")
+    return True
+
+
 cdef class SnappyStream:
     """Reads a snappy payload: xerial's framing, or one raw block (``SnappyInputStream`` of snappy-java).
 
@@ -213,10 +222,10 @@ cdef class SnappyStream:
         cdef Py_ssize_t pos = 16
         cdef Py_ssize_t written = 0
         cdef Py_ssize_t size
-        if end < 16 or memcmp(p, b"\x82SNAPPY\x00", 8) != 0:
+        if not is_xerial_header(p, end):
             return scratch.view(0, self.read_block(p, end, scratch, 0, limit))
         while end - pos >= 4:
-            if end - pos >= 16 and memcmp(p + pos, b"\x82SNAPPY\x00", 8) == 0:
+            if is_xerial_header(p + pos, end - pos):
                 pos += 16
                 continue
             size = load_i32(p + pos)

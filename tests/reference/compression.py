@@ -75,9 +75,9 @@ def unsnappy(payload: bytes) -> bytes:
 
 def _xerial_header(cursor: Cursor) -> None:
     cursor.take(len(XERIAL_MAGIC), "xerial magic")
-    version, compatible = cursor.int32("version"), cursor.int32("compatible version")
-    if version < 1 or compatible > version:
-        raise Bad(f"xerial version {version}, compatible {compatible}")
+    version, _ = cursor.int32("version"), cursor.int32("compatible version")
+    if version < 1:
+        raise Bad(f"xerial version {version}")
 
 
 def _snappy_block(block: bytes, room: int) -> bytes:

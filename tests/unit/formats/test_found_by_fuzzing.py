@@ -12,7 +12,7 @@ from kafkalog_source._core.framing import view_of
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.format import Codec
 from tests.builders import Batch, Message, Record, Wrapper, control_record, partition_dir
-from tests.builders.compress import XERIAL_HEADER, lz4_frame
+from tests.builders.compress import XERIAL_HEADER, lz4_frame, snappy_xerial
 from tests.builders.v07 import Message07, write_segment_07
 from tests.comparing import scan_rows
 from tests.unit.formats.conftest import Both
@@ -29,6 +29,20 @@ def plain(codec: Codec, payload: bytes) -> bytes:
 def test_a_snappy_block_of_nothing_is_read(both: Both, payload: bytes) -> None:
     assert plain(Codec.SNAPPY, payload) == b""
     assert both.read([Batch((), codec="snappy", payload=payload), Batch(base_offset=1)])[0].offset == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "compatible", "good"), [(1, 1, True), (2, 30977, True), (0, 0, False), (-1, 1, False)]
+)
+def test_of_a_xerial_streams_versions_the_first_counts(both: Both, version: int, compatible: int, good: bool) -> None:
+    def compress(data: bytes) -> bytes:
+        return XERIAL_HEADER[:8] + struct.pack(">ii", version, compatible) + snappy_xerial(data)[16:]
+
+    batch = Batch(codec="snappy", compress=compress)
+    if good:
+        assert both.read([batch])[0].value == b"value"
+    else:
+        both.refuse([batch], position=0)
 
 
 def test_lz4_blocks_of_nothing_are_read() -> None:
