@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source.segment.source import LocalFile
 
+_FIRST_WINDOW_SIZE = 1 << 12
 _WINDOW_SIZE = 1 << 18
 _CODEC_MASK = 7
 _LARGEST_CHECKED = 64 << 20
@@ -59,15 +60,56 @@ class EntryHeader:
         return self.last_offset + 1
 
 
-def walk_headers(source: LocalFile, start: int, least: int, bound: int) -> Iterator[EntryHeader]:
-    """The headers from position `start` on, up to the end of the file or the first that is no header.
+class HeaderRun:
+    """The headers that one window holds, valid until the next is read.
+
+    Attributes
+    ----------
+    count : int
+    """
+
+    def __init__(self, position: int, entries: Entries, data: memoryview) -> None:
+        self.count = entries.count
+        self._position = position
+        self._entries = entries
+        self._data = data
+
+    def header(self, index: int) -> EntryHeader:
+        """The header of this number."""
+        return _header(self._data, self._position, *self._entries.entry(index))
+
+    def end(self, index: int) -> int:
+        """The position behind the entry of this number."""
+        start, size, *_ = self._entries.entry(index)
+        return self._position + start + size
+
+
+class LargeEntry:
+    """The header of an entry that is larger than a window, as a run of its own."""
+
+    count = 1
+
+    def __init__(self, header: EntryHeader) -> None:
+        self._header = header
+
+    def header(self, _: int) -> EntryHeader:
+        """The header."""
+        return self._header
+
+    def end(self, _: int) -> int:
+        """The position behind the entry."""
+        return self._header.position + self._header.size
+
+
+def walk_runs(source: LocalFile, start: int, least: int, bound: int) -> Iterator[HeaderRun | LargeEntry]:
+    """The headers from position `start` on, up to the end of the file or the first that is no header, by windows.
 
     Only as much is read as the headers need when batches are large; small ones are read in windows.
     """
     window = Scratch()
     entries = Entries(least=least, bound=bound)
     position = start
-    want = 4096
+    want = _FIRST_WINDOW_SIZE
     while position < source.size:
         want = min(want, source.size - position)
         window.reserve(want)
@@ -75,20 +117,31 @@ def walk_headers(source: LocalFile, start: int, least: int, bound: int) -> Itera
             got = source.read_into(position, room)
         code = entries.walk(window, got)
         with window.view(0, got) as data:
-            for index in range(entries.count):
-                yield _header(data, position, *entries.entry(index))
+            if entries.count:
+                yield HeaderRun(position, entries, data)
+                large = None
+            else:
+                large = _unwalked_header(bytes(data[:V2_HEADER_SIZE]), position, entries.next_size)
         position += entries.walked
         if code == CODE["end"]:
-            want = min(4 * want, _WINDOW_SIZE)
+            want = min(max(4 * want, _FIRST_WINDOW_SIZE), _WINDOW_SIZE)
         elif code != CODE["incomplete"] or entries.next_size > source.size - position:
             return
         elif entries.count == 0:
-            header = read_header(source, position)
-            if header is None or header.first_offset <= entries.last_offset or header.last_offset >= bound:
+            if large is None or large.first_offset <= entries.last_offset or large.last_offset >= bound:
                 return
-            yield header
-            entries.skip_to(header.last_offset)
-            position += header.size
+            yield LargeEntry(large)
+            entries.skip_to(large.last_offset)
+            position += large.size
+            # Of large entries the header is enough.
+            want = V2_HEADER_SIZE if large.size > _FIRST_WINDOW_SIZE else _FIRST_WINDOW_SIZE
+
+
+def walk_headers(source: LocalFile, start: int, least: int, bound: int) -> Iterator[EntryHeader]:
+    """The headers of `walk_runs`, one by one."""
+    for run in walk_runs(source, start, least, bound):
+        for index in range(run.count):
+            yield run.header(index)
 
 
 def read_header(source: LocalFile, position: int) -> EntryHeader | None:

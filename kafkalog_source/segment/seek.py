@@ -7,12 +7,13 @@ segment is walked from its start.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.entries import EntryHeader, sound_entry_at, walk_headers
+from kafkalog_source.segment.entries import EntryHeader, sound_entry_at, walk_headers, walk_runs
 from kafkalog_source.segment.index import OffsetIndex, TimeIndex
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.tail import is_zero_to_end, next_sound_entry
@@ -179,12 +180,21 @@ class Seeker:
 
     def _walked_cuts(self, start: int, end: int, size: int) -> Iterator[Cut]:
         piece_start = start
-        for header in walk_headers(self.source, start, self.place.least, self.place.bound):
-            if header.position >= end:
-                return
-            if header.position > piece_start and header.position + header.size - piece_start > size:
-                yield self._cut_before(header)
-                piece_start = header.position
+        for run in walk_runs(self.source, start, self.place.least, self.place.bound):
+            index = 0
+            while True:
+                index = bisect_right(range(run.count), piece_start + size, lo=index, key=run.end)
+                if index == run.count:
+                    break
+                header = run.header(index)
+                if header.position >= end:
+                    return
+                if header.position > piece_start:
+                    yield self._cut_before(header)
+                    piece_start = header.position
+                else:
+                    # An entry that is larger than a piece is one by itself.
+                    index += 1
 
     def _sound(self, position: int) -> EntryHeader | None:
         return sound_entry_at(self.source, position, self.place.least, self.place.bound)
