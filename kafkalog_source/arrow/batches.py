@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kafkalog_source._core.columns import NAMES, Columns
-from kafkalog_source.arrow.schema import COLUMN_TYPES, HEADERS_TYPE, arrow_schema
+from kafkalog_source._core.export import export_batch
+from kafkalog_source.arrow.schema import COLUMN_TYPES, arrow_schema
 from kafkalog_source.format import CODEC_NAMES, TRANSACTION_STATES, ControlType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from typing_extensions import Buffer
+    from typing import TypeAlias
 
     from kafkalog_source._core.memory import BlockPool
+
+    _Node: TypeAlias = tuple[Any, ...]
 
 _TEXTS = {
     "compression": pa.array(CODEC_NAMES, pa.string()),
@@ -42,6 +44,10 @@ class ArrowBatches:
 
     def __init__(self, names: Sequence[str], pool: BlockPool, **targets: int) -> None:
         self.schema = arrow_schema(names)
+        self._numbered = [(place, name) for place, name in enumerate(names) if name in _TEXTS or name in _FLAGS]
+        self._stored_schema = self.schema
+        for place, name in self._numbered:
+            self._stored_schema = self._stored_schema.set(place, pa.field(name, pa.int8()))
         self.columns = Columns([name for name in names if name in NAMES], pool, **targets)
         self._constants = {name: _Constant(COLUMN_TYPES[name]) for name in names if name in _CONSTANTS}
 
@@ -60,15 +66,26 @@ class ArrowBatches:
         if self.columns.rows == 0:
             return None
         rows, taken = self.columns.take()
-        arrays = [
-            self._constants[name].array(rows) if name in self._constants else _array(name, rows, taken[name])
-            for name in self.schema.names
-        ]
+        exported = export_batch(
+            rows,
+            [
+                self._constants[name].node(rows) if name in self._constants else _node(name, rows, taken[name])
+                for name in self.schema.names
+            ],
+        )
+        batch = pa.RecordBatch._import_from_c(exported.address, self._stored_schema)
+        return self._spelled_out(batch) if self._numbered else batch
+
+    def _spelled_out(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """`batch` with what its numbers stand for."""
+        arrays = batch.columns
+        for place, name in self._numbered:
+            arrays[place] = _TEXTS[name].take(arrays[place]) if name in _TEXTS else arrays[place].cast(pa.bool_())
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 class _Constant:
-    """A column with the same value in every row: a slice of one array that is kept."""
+    """A column with the same value in every row: the front of one array that is kept."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
@@ -80,51 +97,18 @@ class _Constant:
             self.value = value
             self._array = pa.nulls(0, self._kind)
 
-    def array(self, rows: int) -> pa.Array:
+    def node(self, rows: int) -> _Node:
         if len(self._array) < rows:
             # A little more than needed, so that the next batch of about this size finds it there.
             self._array = pa.repeat(pa.scalar(self.value, self._kind), rows + rows // 4)
-        return self._array.slice(0, rows)
+        return rows, rows if self.value is None else 0, self._array.buffers()
 
 
-def _array(name: str, rows: int, taken: tuple[Any, ...]) -> pa.Array:
+def _node(name: str, rows: int, taken: tuple[Any, ...]) -> _Node:
+    """What `export_batch` takes for a column, of what `Columns.take` gave for it."""
     if name == "headers":
-        return _headers(rows, *taken)
-    if name in ("key", "value"):
-        return _bytes(COLUMN_TYPES[name], rows, *taken)
-    nulls, validity, data = taken
-    if name in _TEXTS:
-        return _TEXTS[name].take(_fixed(pa.int8(), rows, nulls, validity, data))
-    if name in _FLAGS:
-        return _fixed(pa.int8(), rows, nulls, validity, data).cast(pa.bool_())
-    return _fixed(COLUMN_TYPES[name], rows, nulls, validity, data)
-
-
-def _fixed(kind: pa.DataType, rows: int, nulls: int, validity: Buffer | None, data: Buffer) -> pa.Array:
-    return pa.Array.from_buffers(kind, rows, [_buffer(validity), pa.py_buffer(data)], nulls)
-
-
-def _bytes(
-    kind: pa.DataType, rows: int, nulls: int, validity: Buffer | None, offsets: Buffer, data: Buffer
-) -> pa.Array:
-    return pa.Array.from_buffers(kind, rows, [_buffer(validity), pa.py_buffer(offsets), pa.py_buffer(data)], nulls)
-
-
-def _headers(
-    rows: int,
-    nulls: int,
-    validity: Buffer | None,
-    offsets: Buffer,
-    header_rows: int,
-    names: tuple[Any, ...],
-    values: tuple[Any, ...],
-) -> pa.Array:
-    children = [_bytes(pa.string(), header_rows, *names), _bytes(pa.binary(), header_rows, *values)]
-    pairs = pa.Array.from_buffers(HEADERS_TYPE.value_type, header_rows, [None], 0, children=children)
-    return pa.Array.from_buffers(
-        HEADERS_TYPE, rows, [_buffer(validity), pa.py_buffer(offsets)], nulls, children=[pairs]
-    )
-
-
-def _buffer(block: Buffer | None) -> pa.Buffer | None:
-    return None if block is None else pa.py_buffer(block)
+        nulls, validity, offsets, header_rows, names, values = taken
+        children = [_node("", header_rows, names), _node("", header_rows, values)]
+        return rows, nulls, (validity, offsets), [(header_rows, 0, (None,), children)]
+    nulls, *buffers = taken
+    return rows, nulls, buffers
