@@ -10,7 +10,11 @@ into errors.
 - `columns`: the growing columns of one Arrow batch.
 - `walk`: where the entries of a window begin and end.
 - `records` and `messages`: one v2 batch body, one v0 or v1 entry.
-- `decode`: drives checksums, decompression and the two above over a window.
+- `body`: one entry to rows, with the two above.
+- `payloads`: decompressed payloads, several at once, since codecs are called through Python.
+- `native`: C functions of the checksum and LZ4 libraries, which need no Python.
+- `decode`: drives all of these over a window.
+- `export`: columns to Arrow, by its C data interface.
 - `walk07` and `decode07`: the same for Kafka 0.7, whose messages have another layout.
 - `transactions`: transactions from headers and markers, and the states of batches that follow from them.
 - `framing`: the frames of LZ4, snappy and zstd streams, without their codecs.

@@ -4,6 +4,7 @@ from typing_extensions import Buffer
 
 from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.memory import Scratch, View
+from kafkalog_source._core.native import CFunctions
 from kafkalog_source._core.transactions import TransactionStates
 from kafkalog_source._core.walk import Entries
 
@@ -15,7 +16,10 @@ class Decoder:
         columns: Columns,
         crc32c: Callable[[Buffer], int],
         crc32: Callable[[Buffer], int],
-        decompress: Callable[[int, int, View], Buffer],
+        decompress: Callable[[int, int, View, Scratch], Buffer],
+        rooms: list[Scratch],
+        functions: CFunctions,
+        limit: int,
         low: int = ...,
         high: int = ...,
         verify: bool = True,

@@ -19,7 +19,6 @@ cdef uint32_t LZ4_MAGIC = 0x184D2204
 cdef uint32_t ZSTD_MAGIC = 0xFD2FB528
 cdef uint32_t SKIPPABLE_MAGIC = 0x184D2A50
 cdef Py_ssize_t ZSTD_BLOCK_MAX = 1 << 17
-cdef int LZ4_MOST_EXPANSION = 255
 cdef int SNAPPY_MOST_EXPANSION = 24  # a copy of 64 bytes takes three; a margin on top
 
 
@@ -42,6 +41,27 @@ def view_of(data):
     view.set(<const uint8_t*>owner, len(owner))
     view.owner = owner
     return view
+
+
+cdef const char* lz4_header(const uint8_t* p, Py_ssize_t end, Lz4Header* header) noexcept nogil:
+    """Read the header of an LZ4 frame, its checksum aside; what is wrong with it, or NULL."""
+    cdef int flags, descriptor
+    if end < 7 or load_u32_le(p) != LZ4_MAGIC:
+        return b"it does not begin with a frame"
+    flags = p[4]
+    descriptor = p[5]
+    if flags >> 6 != 1 or flags & 3:
+        return b"the frame's flags are not those of version 1"
+    if not flags & 0x20:
+        return b"its blocks are linked, which Kafka refuses"
+    if descriptor & 0x8F or descriptor >> 4 < 4:
+        return b"the frame's block size does not exist"
+    header.largest_block = <Py_ssize_t>1 << (8 + 2 * (descriptor >> 4))
+    header.block_checksums = (flags & 0x10) != 0
+    header.size = 15 if flags & 8 else 7
+    if end < header.size:
+        return b"the frame's header is cut"
+    return NULL
 
 
 cdef class Lz4Frames:
@@ -73,21 +93,22 @@ cdef class Lz4Frames:
         """
         cdef const uint8_t* p = source.address
         cdef Py_ssize_t end = source.size
-        cdef Py_ssize_t largest = 0
-        cdef bint block_checksums = False
-        cdef Py_ssize_t pos = self.read_header(p, end, check_header, &largest, &block_checksums)
+        cdef Lz4Header header
+        cdef Py_ssize_t pos
         cdef Py_ssize_t written = 0
         cdef Py_ssize_t size = 0
         cdef bytes block = None
         cdef bint plain = False
+        self.read_header(p, end, check_header, &header)
+        pos = header.size
         while True:
-            size = self.next_block(p, end, &pos, largest, block_checksums, &plain)
+            size = self.next_block(p, end, &pos, &header, &plain)
             if size == 0:
                 break
             if block is not None:
                 written = keep(scratch, written, block, limit)
-            block = self.read_block(p + pos, size, largest, plain)
-            pos += size + (4 if block_checksums else 0)
+            block = self.read_block(p + pos, size, header.largest_block, plain)
+            pos += size + (4 if header.block_checksums else 0)
         if block is None:
             return b""
         if written == 0:
@@ -97,32 +118,18 @@ cdef class Lz4Frames:
         written = keep(scratch, written, block, limit)
         return scratch.view(0, written)
 
-    cdef Py_ssize_t read_header(self, const uint8_t* p, Py_ssize_t end, bint check_header, Py_ssize_t* largest,
-                                bint* block_checksums) except -1:
-        cdef Py_ssize_t size
-        cdef int flags, descriptor
-        if end < 7 or load_u32_le(p) != LZ4_MAGIC:
-            raise bad_stream("lz4", "it does not begin with a frame")
-        flags = p[4]
-        descriptor = p[5]
-        if flags >> 6 != 1 or flags & 3:
-            raise bad_stream("lz4", "the frame's flags are not those of version 1", found=f"0x{flags:02x}")
-        if not flags & 0x20:
-            raise bad_stream("lz4", "its blocks are linked, which Kafka refuses", expected="independent blocks")
-        if descriptor & 0x8F or descriptor >> 4 < 4:
-            raise bad_stream("lz4", "the frame's block size does not exist", found=f"0x{descriptor:02x}")
-        largest[0] = <Py_ssize_t>1 << (8 + 2 * (descriptor >> 4))
-        block_checksums[0] = (flags & 0x10) != 0
-        size = 14 if flags & 8 else 6
-        if end < size + 1:
-            raise bad_stream("lz4", "the frame's header is cut")
-        self.view.set(p + 4, size - 4)
-        if check_header and (<uint32_t>self.xxh32(self.view) >> 8) & 0xFF != p[size]:
+    cdef int read_header(self, const uint8_t* p, Py_ssize_t end, bint check_header, Lz4Header* header) except -1:
+        cdef const char* problem = lz4_header(p, end, header)
+        if problem != NULL:
+            found = None if end < 7 else f"flags 0x{p[4]:02x}, block descriptor 0x{p[5]:02x}"
+            raise bad_stream("lz4", problem.decode(), found=found)
+        self.view.set(p + 4, header.size - 5)
+        if check_header and (<uint32_t>self.xxh32(self.view) >> 8) & 0xFF != p[header.size - 1]:
             raise bad_stream("lz4", "the frame's header checksum is wrong")
-        return size + 1
+        return 0
 
-    cdef Py_ssize_t next_block(self, const uint8_t* p, Py_ssize_t end, Py_ssize_t* pos, Py_ssize_t largest,
-                               bint block_checksums, bint* plain) except -1:
+    cdef Py_ssize_t next_block(self, const uint8_t* p, Py_ssize_t end, Py_ssize_t* pos, const Lz4Header* header,
+                               bint* plain) except -1:
         """Move to the data of the next block and return its size, 0 at the end mark."""
         cdef uint32_t word
         cdef Py_ssize_t size
@@ -134,11 +141,13 @@ cdef class Lz4Frames:
         size = word & 0x7FFFFFFF
         if size == 0:
             return 0
-        if size > largest:
-            raise bad_stream("lz4", "a block is larger than the frame allows", found=size, expected=f"at most {largest}")
-        if size + (4 if block_checksums else 0) > end - pos[0]:
+        if size > header.largest_block:
+            raise bad_stream(
+                "lz4", "a block is larger than the frame allows", found=size, expected=f"at most {header.largest_block}"
+            )
+        if size + (4 if header.block_checksums else 0) > end - pos[0]:
             raise bad_stream("lz4", "a block is cut")
-        if block_checksums:
+        if header.block_checksums:
             self.view.set(p + pos[0], size)
             if <uint32_t>self.xxh32(self.view) != load_u32_le(p + pos[0] + size):
                 raise bad_stream("lz4", "a block's checksum is wrong")

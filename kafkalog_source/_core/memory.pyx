@@ -115,6 +115,31 @@ cdef class Scratch:
         """Make room for `capacity` bytes, keeping the first `keep`."""
         self.ensure(capacity, keep)
 
+    cdef bint try_grow(self, Py_ssize_t keep, Py_ssize_t needed, Py_ssize_t limit) noexcept nogil:
+        """`ensure` without the interpreter lock, with room for more to come as far as `limit`. False: there is none."""
+        cdef uint8_t* address
+        cdef Py_ssize_t capacity = max(needed, min(2 * self.capacity, limit))
+        if needed <= self.capacity and self.capacity > 0:
+            return True
+        if self._exports:
+            return False
+        if keep == 0:
+            free(self.address)
+            self.address = NULL
+            self.capacity = 0
+        address = <uint8_t*>realloc(self.address, max(capacity, SMALLEST_BLOCK))
+        if address == NULL:
+            return False
+        self.address = address
+        self.capacity = max(capacity, SMALLEST_BLOCK)
+        return True
+
+    cdef void shrink(self, Py_ssize_t most):
+        """Give the memory back if it is more than `most` bytes and nobody uses it."""
+        if self.capacity > most and self._exports == 0:
+            free(self.address)
+            self.address = NULL
+            self.capacity = 0
 
     def move(self, Py_ssize_t start, Py_ssize_t stop):
         """Move the bytes [start, stop) to the front."""

@@ -10,7 +10,12 @@ cdef struct Entry:
     int64_t previous        # the last offset before this entry
     int8_t magic
     int8_t attributes
-    bint checked            # the CRC is right, or need not be
+    # What the decoder finds out of it before it makes rows:
+    bint checked            # the CRC has been compared, or need not be
+    bint sound              # it is right, or need not be
+    bint skipped            # no row is wanted of it
+    bint at_once            # nothing of it needs Python
+    int payload             # the number of its decompressed payload, or -1
 
 
 cdef class Entries:

@@ -5,17 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import lz4.block
+import xxhash
 from crc32c import crc32c
 from isal.isal_zlib import crc32
 
 from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.decode import Decoder
 from kafkalog_source._core.decode07 import Decoder07
+from kafkalog_source._core.native import CFunctions
 from kafkalog_source._core.transactions import TransactionStates
 from kafkalog_source.codecs import DEFAULT_LIMIT, Decompressor, NestedDecompressor
 
 if TYPE_CHECKING:
     from kafkalog_source._core.decode import FindTransactions
+
+
+def _extension_of(function: object) -> str | None:
+    """The file of the extension module that a built-in function lives in, None for any other function."""
+    return getattr(getattr(function, "__self__", None), "__file__", None)
+
+
+C_FUNCTIONS = CFunctions(
+    isal=_extension_of(crc32), lz4=_extension_of(lz4.block.decompress), xxhash=_extension_of(xxhash.xxh32_intdigest)
+)
+"""What decoders call without Python, as far as the installed packages have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +72,9 @@ def make_decoder(
         crc32c,
         crc32,
         decompressor,
+        decompressor.rooms,
+        C_FUNCTIONS,
+        decompressor.limit,
         low=low,
         high=high,
         verify=settings.verify_checksums,

@@ -44,7 +44,7 @@ class NestedDecompressor:
         if self._inner is None:
             self._inner = Decompressor(self._outermost.limit)
         try:
-            inner = bytes(self._inner(codec, 0, source, self._left))
+            inner = bytes(self._inner(codec, 0, source, limit=self._left))
         except LimitError:
             raise LimitError(
                 "the message sets inside a message decompress to more than is allowed, all together",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kafkalog_source.reading.report import Report
     from kafkalog_source.reading.splits import Split
 
-_PIECE_BYTES = 8 << 20
+_PIECE_BYTES = 16 << 20
 """Threads take pieces of about this size, so that they end at about the same time."""
 
 

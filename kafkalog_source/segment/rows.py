@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 FIRST_WINDOW_SIZE = 1 << 16
-WINDOW_SIZE = 1 << 18
+WINDOW_SIZE = 1 << 20
 AHEAD_WINDOW_SIZE = 1 << 21
 """Where transactions are found out: the more of one is in the window, the less of it is read ahead."""
 _END, _FULL, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (

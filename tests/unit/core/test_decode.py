@@ -12,7 +12,8 @@ from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source._core.walk import Entries
 from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.batch import DecodeSettings, make_decoder
-from kafkalog_source.codecs import Decompressor
+from kafkalog_source.codecs import DEFAULT_LIMIT, Decompressor
+from kafkalog_source.errors import CodecError
 from tests.builders import Batch, Header, Message, Record, Wrapper, encode
 from tests.builders.disk import Entry
 
@@ -21,9 +22,37 @@ COLUMNS = ["offset", "key", "value", "headers", "timestamp", "sequence", "produc
 
 
 def decode(
-    content: list[Entry], *, low: int = 0, high: int = MAX, skip_bad: bool = True, **targets: Any
+    content: list[Entry],
+    *,
+    low: int = 0,
+    high: int = MAX,
+    errors: bool = False,
+    limit: int = DEFAULT_LIMIT,
+    **targets: Any,
 ) -> tuple[list[int], list[str], list[pa.RecordBatch]]:
-    """Offsets of the rows, what was wrong, and the Arrow batches."""
+    """Offsets of the rows, what was wrong, and the Arrow batches; with `errors` those of codecs are problems too."""
+    batches = ArrowBatches(COLUMNS, BlockPool(), **targets)
+    found: list[pa.RecordBatch] = []
+    problems = decode_into(batches, content, found, low=low, high=high, errors=errors, limit=limit)
+    last = batches.finish()
+    if last is not None:
+        found.append(last)
+    for rows in found:
+        rows.validate(full=True)
+    return [offset for rows in found for offset in rows["offset"].to_pylist()], problems, found
+
+
+def decode_into(
+    batches: ArrowBatches,
+    content: list[Entry],
+    found: list[pa.RecordBatch] | None = None,
+    *,
+    low: int = 0,
+    high: int = MAX,
+    errors: bool = False,
+    limit: int = DEFAULT_LIMIT,
+) -> list[str]:
+    """Decode `content` as one window; what is full goes to `found`, and what is wrong is returned."""
     data = encode(content)
     window = Scratch()
     window.reserve(len(data))
@@ -31,23 +60,25 @@ def decode(
         room[:] = data
     entries = Entries()
     entries.walk(window, len(data))
-    batches = ArrowBatches(COLUMNS, BlockPool(), **targets)
-    decoder = make_decoder(batches.columns, Decompressor(), DecodeSettings(include_control=True), low, high)
+    decoder = make_decoder(batches.columns, Decompressor(limit), DecodeSettings(include_control=True), low, high)
     decoder.start()
     problems: list[str] = []
-    found: list[pa.RecordBatch] = []
     while True:
-        name = NAMES[decoder.decode(window, 0, entries)]
-        rows = batches.finish() if name in ("full", "end") else None
-        if rows is not None:
-            rows.validate(full=True)
-            found.append(rows)
+        try:
+            name = NAMES[decoder.decode(window, 0, entries)]
+        except CodecError as error:
+            if not errors:
+                raise
+            name = str(error)
         if name == "end":
-            break
-        if name != "full":
+            return problems
+        if name == "full":
+            rows = batches.finish()
+            assert found is not None and rows is not None
+            found.append(rows)
+        else:
             problems.append(name)
             decoder.skip()
-    return [offset for rows in found for offset in rows["offset"].to_pylist()], problems, found
 
 
 GOOD = [Record(None, b"v", [Header(b"a", None)]), Record(b"k", None), Record(b"", b"", [Header()] * 3)]

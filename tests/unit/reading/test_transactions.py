@@ -81,7 +81,10 @@ def test_nothing_is_read_twice_where_nothing_is_transactional(tmp_path: Path) ->
     assert bytes_read(directory, ["offset"], **COMMITTED) < size + 2000
 
 
-def test_headers_are_read_again_only_from_the_first_transaction_to_its_end(tmp_path: Path) -> None:
+def test_headers_are_read_again_only_from_the_first_transaction_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "WINDOW_SIZE", 1 << 18)
     entries = [plain(i) for i in range(5000)] + [data(5000), marker(5001)] + [plain(i) for i in range(5002, 9000)]
     directory = partition(tmp_path, entries)
     (directory / f"{0:020d}.index").unlink()

@@ -1,0 +1,107 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Decompressed payloads, several at once.
+
+Codecs are libraries called through Python. The records of a run of payloads are
+read without the interpreter lock, so a run is decompressed before its first
+record is read: threads that hand the lock over for every batch wait for each
+other most of the time.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+
+from kafkalog_source._core.bytes cimport load_i32, load_u32
+from kafkalog_source._core.memory cimport Scratch, View
+
+cdef Py_ssize_t ENOUGH = 1 << 19         # decompressed bytes in a run, more or less: they are to stay in the cache
+cdef Py_ssize_t LARGEST_SMALL = 1 << 16  # compressed; what is larger comes first in its run
+cdef Py_ssize_t LARGEST_KEPT = 1 << 20
+cdef Py_ssize_t MESSAGE_OVERHEAD = 12
+cdef Py_ssize_t CHECKED_FROM = 16
+
+
+cdef class Payloads:
+    """A run of payloads, each valid until `clear`.
+
+    Memory is used again. At most one payload of a run takes more than about 1 MiB, and that in the first room alone
+    or in one that is given back at once, so that large ones never add up.
+
+    Parameters
+    ----------
+    decompress : callable
+        ``f(codec, magic, bytes_like, scratch) -> bytes_like``; raises for a payload that its codec refuses. What it
+        returns may lie in `scratch`.
+    crc32 : callable
+        ``f(bytes_like) -> int``.
+    rooms : list of Scratch
+        One at least, and of use are 64 at most: a run is no longer than this.
+    """
+
+    def __cinit__(self, decompress, crc32, list rooms):
+        self.decompress = decompress
+        self.crc32 = crc32
+        self.count = 0
+        self.size = 0
+        self.largest = 0
+        self.rooms = rooms
+        self.view = View.__new__(View)
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(self.count):
+            PyBuffer_Release(&self.items[i].buffer)
+
+    cdef bint takes(self, Py_ssize_t compressed_size):
+        """Whether a payload of this size can join the run. The first always can."""
+        if self.count == 0:
+            return True
+        if self.count == MOST_PAYLOADS or self.count == len(self.rooms) or self.size >= ENOUGH or compressed_size > LARGEST_SMALL:
+            return False
+        return (<Scratch>self.rooms[0]).capacity <= LARGEST_KEPT
+
+    cdef int add(self, int codec, int magic, const uint8_t* p, Py_ssize_t size) except -1:
+        """Decompress the `size` bytes at `p`; the number of the payload."""
+        cdef int number = self.count
+        cdef Payload* payload = &self.items[number]
+        self.view.set(p, size)
+        PyObject_GetBuffer(self.decompress(codec, magic, self.view, self.rooms[number]), &payload.buffer, PyBUF_SIMPLE)
+        self.count += 1
+        payload.data = <const uint8_t*>payload.buffer.buf
+        payload.size = payload.buffer.len
+        payload.bad_message = -1
+        self.size += payload.size
+        self.largest = max(self.largest, payload.size)
+        return number
+
+    cdef int check_messages(self, int number) except -1:
+        """Compare the checksum of every message in a wrapper's payload, which Kafka's consumer does too.
+
+        It ends at the first length that cannot be, which is found again when the messages are read.
+        """
+        cdef Payload* payload = &self.items[number]
+        cdef const uint8_t* p
+        cdef Py_ssize_t at = 0
+        cdef int32_t length
+        while payload.size - at > MESSAGE_OVERHEAD + 4:
+            p = payload.data + at
+            length = load_i32(p + 8)
+            if length < 4 or length > payload.size - at - MESSAGE_OVERHEAD:
+                return 0
+            self.view.set(p + CHECKED_FROM, MESSAGE_OVERHEAD + length - CHECKED_FROM)
+            if <uint32_t>self.crc32(self.view) != load_u32(p + 12):
+                payload.bad_message = at
+                return 0
+            at += MESSAGE_OVERHEAD + length
+        return 0
+
+    cdef void clear(self):
+        """Let go of all payloads, and of memory that only a large one needed."""
+        cdef int i
+        cdef int count = self.count
+        self.count = 0
+        for i in range(count):
+            PyBuffer_Release(&self.items[i].buffer)
+            if i or self.largest <= LARGEST_KEPT:
+                (<Scratch>self.rooms[i]).shrink(LARGEST_KEPT)
+        self.size = 0
+        self.largest = 0
