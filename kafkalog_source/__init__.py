@@ -4,6 +4,7 @@ The data flows upwards, and each layer imports only those below it:
 
 - `spark`, `cli`: rows for Spark; words for people.
 - `reading`: options → plan → splits → Arrow batches; `scan`, the public API.
+- `verifying`, `salvage`: beside `reading`: whether log dirs are sound; a new one out of what is good.
 - `arrow`, `logdir`: columns → record batches; directories and checkpoints.
 - `segment`: one file: walk its batches, seek by index, how it ends, what is damaged.
 - `batch`, `codecs`: one batch: header, checksum, payload; decompression, bounded.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from kafkalog_source.errors import (
     CodecError,
     CorruptBatchError,
+    DamageWarning,
     DataLossError,
     KafkaLogError,
     LimitError,
@@ -34,6 +36,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CodecError",
     "CorruptBatchError",
+    "DamageWarning",
     "DataLossError",
     "KafkaLogError",
     "LimitError",

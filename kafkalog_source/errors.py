@@ -13,6 +13,7 @@ from typing import Any
 __all__ = [
     "CodecError",
     "CorruptBatchError",
+    "DamageWarning",
     "DataLossError",
     "KafkaLogError",
     "LimitError",
@@ -106,6 +107,10 @@ def _rebuild(kind: type[KafkaLogError], fields: dict[str, Any]) -> KafkaLogError
 
 class CorruptBatchError(KafkaLogError):
     """Bytes that are no valid batch: a wrong CRC, a length or count that lies, offsets that fall."""
+
+
+class DamageWarning(UserWarning):
+    """What a read left out because it is damaged, where a mode other than FAILFAST asks for that."""
 
 
 class CodecError(CorruptBatchError):

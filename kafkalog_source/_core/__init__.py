@@ -17,6 +17,7 @@ into errors.
 - `export`: columns to Arrow, by its C data interface.
 - `walk07` and `decode07`: the same for Kafka 0.7, whose messages have another layout.
 - `transactions`: transactions from headers and markers, and the states of batches that follow from them.
+- `indexes` and `producers`: what a broker keeps beside a segment, compared with its batches or made anew.
 - `framing`: the frames of LZ4, snappy and zstd streams, without their codecs.
 """
 

@@ -201,12 +201,16 @@ cdef inline void end_headers(HeadersColumn* c, Py_ssize_t row, Py_ssize_t count)
 
 
 cdef inline void put_timestamp(Table* t, Py_ssize_t row, int64_t timestamp_ms) noexcept nogil:
-    """Kafka's milliseconds as Arrow's microseconds; null for -1 and, counted, for what int64 cannot hold."""
+    """Kafka's milliseconds as Arrow's microseconds; null for -1 and, counted, for what int64 cannot hold.
+
+    The slot behind a null of the second kind keeps the milliseconds, so that a search by time finds them.
+    """
     cdef FixedColumn* c = &t.fixed[<int>TIMESTAMP]
     if timestamp_ms == -1:
         put_null(c, row)
     elif timestamp_ms > INT64_MAX // 1000 or timestamp_ms < -(INT64_MAX // 1000):
         put_null(c, row)
+        put_i64(c, row, timestamp_ms)
         t.times_out_of_range += 1
     else:
         put_i64(c, row, timestamp_ms * 1000)

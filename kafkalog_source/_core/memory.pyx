@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Memory that is used again, because fresh pages cost more than decoding does.
 
-The memory behind Arrow buffers comes in blocks whose capacity is a power of
-two. A block goes back to its pool when the last Arrow buffer over it is gone.
+The memory behind Arrow buffers comes in blocks of few capacities, see
+`rounded`. A block goes back to its pool when the last Arrow buffer over it is gone.
 All of the pool's methods run under the interpreter lock.
 """
 
@@ -13,14 +13,22 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memmove
 
 cdef Py_ssize_t SMALLEST_BLOCK = 4096
+cdef Py_ssize_t LARGEST_DOUBLED = 8 << 20
 cdef Py_ssize_t MOST_FREE_BYTES = 64 << 20
 
 
 cdef Py_ssize_t rounded(Py_ssize_t capacity) noexcept nogil:
-    """The block capacity that holds `capacity` bytes: a power of two."""
+    """The block capacity that holds `capacity` bytes: a power of two, and above 8 MiB also three between two of them.
+
+    Large blocks are rare and would waste most, and a Spark task is held to an address space.
+    """
     cdef Py_ssize_t size = SMALLEST_BLOCK
+    cdef Py_ssize_t step
     while size < capacity:
         size *= 2
+    if size > LARGEST_DOUBLED:
+        step = size // 8
+        size = (capacity + step - 1) // step * step
     return size
 
 

@@ -178,6 +178,16 @@ cdef class TransactionTracker:
         self.walked = 0
         self.next_size = 0
 
+    def go_back(self, int64_t least):
+        """Go on at offset `least`, because batches before it carried offsets that are too high, and what they began."""
+        cdef Py_ssize_t i
+        for i in range(self.count):
+            self.items[i].first = min(self.items[i].first, least)
+        self._aborted = [
+            (producer_id, min(first, least), min(marker, least)) for producer_id, first, marker in self._aborted
+        ]
+        self.last_offset = least - 1
+
     cdef Py_ssize_t place_of(self, int64_t producer_id) noexcept nogil:
         """Where the producer's transaction is, or would have to be put."""
         cdef Py_ssize_t low = 0

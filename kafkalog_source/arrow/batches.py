@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kafkalog_source._core.columns import NAMES, Columns
 from kafkalog_source._core.export import export_batch
+from kafkalog_source.arrow.damage import CORRUPT_RECORD
 from kafkalog_source.arrow.schema import COLUMN_TYPES, arrow_schema
 from kafkalog_source.format import CODEC_NAMES, TRANSACTION_STATES, ControlType
 
@@ -26,7 +27,8 @@ _TEXTS = {
 }
 """Columns that the core writes as numbers: what each number stands for."""
 _FLAGS = ("isTransactional", "isControl")
-_CONSTANTS = ("topic", "partition", "file")
+_CONSTANTS = ("topic", "partition", "file", CORRUPT_RECORD)
+"""The same in every row; a row of a record is not corrupt."""
 
 
 class ArrowBatches:
@@ -53,7 +55,7 @@ class ArrowBatches:
 
     def set_place(self, topic: str | None, partition: int | None, file: str) -> pa.RecordBatch | None:
         """Say where the next rows come from; gives the rows before, if they come from somewhere else."""
-        values = {"topic": topic, "partition": partition, "file": file}
+        values = {"topic": topic, "partition": partition, "file": file, CORRUPT_RECORD: None}
         if all(constant.value == values[name] for name, constant in self._constants.items()):
             return None
         finished = self.finish()

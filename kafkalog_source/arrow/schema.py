@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kafkalog_source.arrow.damage import CORRUPT_RECORD, DAMAGE_TYPES
 from kafkalog_source.errors import OptionError, printable
 
 if TYPE_CHECKING:
@@ -38,28 +39,54 @@ COLUMN_TYPES: dict[str, pa.DataType] = {
     "file": pa.string(),
     "batchPosition": pa.int64(),
     "batchBaseOffset": pa.int64(),
-    "_corrupt_record": pa.string(),
+    CORRUPT_RECORD: pa.string(),
 }
 """Every column in its documented order, with its Arrow type as Spark demands it."""
 
 DEFAULT_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 """The columns of Spark's own Kafka source."""
 
-_NOT_YET = frozenset({"_corrupt_record"})
+VIEW_TYPES: dict[str, dict[str, pa.DataType]] = {"records": COLUMN_TYPES, "damage": DAMAGE_TYPES}
+"""The columns of each view."""
 
 
-def check_columns(columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns asked for, or an OptionError for one that does not exist or comes twice."""
-    existing = [name for name in COLUMN_TYPES if name not in _NOT_YET]
+def default_columns(view: str, mode: str, *, headers: bool) -> tuple[str, ...]:
+    """The columns of a read that names none."""
+    if view != "records":
+        return tuple(VIEW_TYPES[view])
+    more = (CORRUPT_RECORD,) if mode == "PERMISSIVE" else ()
+    return (*(name for name in DEFAULT_COLUMNS if headers or name != "headers"), *more)
+
+
+def check_columns(columns: Sequence[str], view: str = "records", mode: str = "FAILFAST") -> tuple[str, ...]:
+    """The columns asked for, or an OptionError for one that does not exist, comes twice or has to be there."""
+    existing = VIEW_TYPES[view]
     for name in columns:
         if name not in existing:
-            problem = "is not supported yet" if name in _NOT_YET else "does not exist"
-            raise OptionError(f"the column {printable(name)!r} {problem}", expected="one of " + ", ".join(existing))
+            raise OptionError(
+                f"the column {printable(name)!r} does not exist", expected="one of " + ", ".join(existing)
+            )
     if not columns:
         raise OptionError("no column is asked for", expected="one or more of " + ", ".join(existing))
     if len(set(columns)) < len(columns):
         raise OptionError("a column is asked for twice", found=", ".join(columns))
+    check_corrupt_record(columns, view, mode)
     return tuple(columns)
+
+
+def check_corrupt_record(columns: Sequence[str], view: str, mode: str) -> None:
+    """Refuse a PERMISSIVE read whose damage would have no column to be told in."""
+    if mode == "PERMISSIVE" and view == "records" and CORRUPT_RECORD not in columns:
+        raise OptionError(
+            f"mode=PERMISSIVE tells of damage in the column {CORRUPT_RECORD}, which is not asked for",
+            found=", ".join(columns),
+            remedy=f"Name {CORRUPT_RECORD} (a string) too, or choose mode=DROPMALFORMED",
+        )
+
+
+def view_schema(columns: Sequence[str], view: str) -> pa.Schema:
+    """The schema of the record batches of a view, all columns nullable."""
+    return pa.schema([pa.field(name, VIEW_TYPES[view][name]) for name in columns])
 
 
 def arrow_schema(columns: Sequence[str]) -> pa.Schema:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 import pyarrow as pa
 
 import kafkalog_source
+from kafkalog_source.arrow.damage import CORRUPT_RECORD
 from kafkalog_source.cli.cells import column_values, json_value, text_value
 from kafkalog_source.cli.options import (
     add_generic_option,
@@ -18,7 +20,9 @@ from kafkalog_source.cli.options import (
     read_options,
 )
 from kafkalog_source.cli.text import complain, json_line
+from kafkalog_source.errors import DamageWarning
 from kafkalog_source.format import TimestampType
+from kafkalog_source.segment.damage import offsets_text
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -39,6 +43,8 @@ examples:
   kafkalog dump kafka-logs --assign '{"orders":[0]}' --starting-offsets '{"orders":{"0":100}}'
   kafkalog dump kafka-logs --starting-timestamp 1700000000000 --columns topic,offset,valueSize
   kafkalog dump kafka-logs/orders-0/00000000000000000000.log -o verifyChecksums=false
+  kafkalog dump kafka-logs --mode DROPMALFORMED --json
+  kafkalog dump kafka-logs --view damage
 """
 
 _TIMESTAMP_TYPES: dict[int, str] = {
@@ -47,6 +53,7 @@ _TIMESTAMP_TYPES: dict[int, str] = {
     TimestampType.LOG_APPEND_TIME: "LogAppendTime",
 }
 _PLACE = ("topic", "partition", "offset")
+_RARE = ("headers", CORRUPT_RECORD)
 
 
 def add_command(commands: _SubParsersAction[Any]) -> None:
@@ -74,19 +81,25 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
     threads = None if chosen.limit is None else 1
     found = kafkalog_source.scan(chosen.paths, columns=chosen.columns, threads=threads, **read_options(chosen))
     line: Callable[[Row], str] = _json_row if chosen.json else _text_row
-    for row in _rows(found.to_reader(), chosen.limit):
-        out.write(line(row) + "\n")
-    _tell(found.report())
+    with warnings.catch_warnings():
+        # Each region is told below.
+        warnings.simplefilter("ignore", DamageWarning)
+        for row in _rows(found.to_reader(), chosen.limit):
+            out.write(line(row) + "\n")
+    _tell(found.report(), shown=found.schema.names)
     return 0
 
 
-def _tell(report: Mapping[str, Any]) -> None:
-    """Say what the records alone do not show."""
+def _tell(report: Mapping[str, Any], shown: Sequence[str]) -> None:
+    """Say what the rows alone do not show."""
     for warning in report["warnings"]:
         complain(f"warning: {warning}")
     for region in report["damage"]:
+        if "kind" in shown or (CORRUPT_RECORD in shown and region["kind"] == "damaged"):
+            continue
         place = f"{region['file']}, position {region['position']}"
-        complain(f"warning: {place}: {region['size']} bytes {region['kind']}: {region['reason']}")
+        lost = offsets_text(region["first_offset"], region["last_offset"])
+        complain(f"warning: {place}: {region['size']} bytes {region['kind']}, {lost}: {region['reason']}")
     if report["partitions"] == 0:
         complain("warning: no partition was chosen; kafkalog ls shows which there are")
 
@@ -122,8 +135,8 @@ def _text_row(row: Row) -> str:
     if "timestampType" in rest:
         kind = rest.pop("timestampType")
         parts.append(_TIMESTAMP_TYPES.get(kind, text_value(kind)) if isinstance(kind, int) else "null")
-    # Most records have no headers, and then there is nothing to say of them.
-    parts += [f"{name}={text_value(value)}" for name, value in rest.items() if (name, value) != ("headers", None)]
+    # Most records have no headers and are not corrupt, and then there is nothing to say of it.
+    parts += [f"{name}={text_value(value)}" for name, value in rest.items() if value is not None or name not in _RARE]
     return " ".join(parts)
 
 

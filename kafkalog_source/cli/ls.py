@@ -15,6 +15,7 @@ from kafkalog_source.errors import KafkaLogError, printable
 from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
 from kafkalog_source.logdir.checkpoints import encoded_topic_id, read_topic_id
 from kafkalog_source.logdir.names import PARTITION_METADATA
+from kafkalog_source.reading.named import not_found
 from kafkalog_source.reading.options import ReadOptions, parse_options
 
 if TYPE_CHECKING:
@@ -80,8 +81,13 @@ def add_command(commands: _SubParsersAction[Any]) -> None:
 def _run(chosen: argparse.Namespace, out: TextIO) -> int:
     options = parse_options(read_options(chosen), chosen.paths)
     listing = list_logs(options.paths, wanted=_wanted(options), follow_symlinks=options.follow_symlinks)
+    missing = not_found(options, listing)
+    if missing is not None:
+        raise missing
     topic_ids, warnings = _topic_ids(listing)
     warnings += listing.warnings
+    if not listing.partitions:
+        warnings.append("no partition was chosen; without --subscribe-pattern all are shown")
     for warning in warnings:
         complain(f"warning: {warning}")
     partitions = [_row(log, log.segments, options) for log in listing.partitions]

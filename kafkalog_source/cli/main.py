@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
 import kafkalog_source
-from kafkalog_source.cli import dump, ls
+from kafkalog_source.cli import dump, ls, salvage, verify
 from kafkalog_source.cli.text import complain, one_line
 from kafkalog_source.errors import KafkaLogError, LogDirError, OptionError
 
@@ -23,14 +23,16 @@ _DESCRIPTION = """\
 Look into Apache Kafka's log directories as they lie on disk, without a broker.
 Nothing is ever written to them.
 
-A PATH is a broker's log dir, one topic-partition directory, one .log segment,
-or a glob of these in quotes.
+A PATH is a broker's log dir, one topic-partition directory, one .log or .kafka
+segment, or a glob of these in quotes.
 """
 
 _EPILOG = """\
 examples:
   kafkalog ls /backup/broker-1/kafka-logs
   kafkalog dump /backup/broker-1/kafka-logs --subscribe orders --limit 10
+  kafkalog verify /backup/broker-1/kafka-logs
+  kafkalog salvage /backup/broker-1/kafka-logs /new/kafka-logs
   kafkalog COMMAND --help
 
 exit status:
@@ -95,6 +97,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     ls.add_command(commands)
     dump.add_command(commands)
+    verify.add_command(commands)
+    salvage.add_command(commands)
     return parser
 
 

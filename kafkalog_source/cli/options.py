@@ -7,7 +7,14 @@ from typing import Any
 
 from kafkalog_source.errors import OptionError, printable
 
-__all__ = ["add_generic_option", "add_path_arguments", "add_range_flags", "add_topic_flags", "read_options"]
+__all__ = [
+    "add_generic_option",
+    "add_path_arguments",
+    "add_range_flags",
+    "add_threads_flag",
+    "add_topic_flags",
+    "read_options",
+]
 
 _TOPIC_FLAGS = (
     ("--subscribe", "subscribe", "TOPICS", "read these topics, with commas between them"),
@@ -21,6 +28,7 @@ _RANGE_FLAGS = (
     ("--ending-timestamp", "endingTimestamp", "MS", "up to the first record of this time, in ms"),
     ("--isolation-level", "isolationLevel", "LEVEL", "read_uncommitted or read_committed"),
     ("--mode", "mode", "MODE", "what to do with damage: FAILFAST, DROPMALFORMED, PERMISSIVE or RECOVER"),
+    ("--view", "view", "VIEW", "records, or damage for a line for each damaged region instead"),
 )
 
 
@@ -51,6 +59,19 @@ def add_range_flags(parser: argparse.ArgumentParser) -> None:
         const="true",
         help="show transaction markers and the like as records",
     )
+
+
+def add_threads_flag(parser: argparse.ArgumentParser) -> None:
+    """Add the number of threads."""
+    parser.add_argument(
+        "--threads", metavar="N", type=_threads, help="threads that work; by default as many as there are cores"
+    )
+
+
+def _threads(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 1024):
+        raise argparse.ArgumentTypeError("is no number of threads")
+    return int(text)
 
 
 def add_generic_option(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ from kafkalog_source.errors import KafkaLogError, LogDirError, UnsupportedFormat
 from kafkalog_source.logdir.access import entries
 from kafkalog_source.logdir.names import (
     CHECKPOINT_NAMES,
+    LEADER_EPOCH_CHECKPOINT,
     PARTITION_METADATA,
     is_redpanda_directory,
     is_redpanda_segment,
@@ -28,7 +29,7 @@ _MOST_ENTRIES = 10_000
 _MOST_CHILDREN = 200
 _MOST_NAMED = 5
 _WHAT_IS_READ = "a broker log dir, a topic-partition directory, a .log or .kafka segment, or a glob of these"
-_PARTITION_FILES = frozenset({"leader-epoch-checkpoint", PARTITION_METADATA})
+_PARTITION_FILES = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA})
 
 
 def is_log_dir(path: str) -> bool:

@@ -55,7 +55,7 @@ def expand(path: str, follow_symlinks: bool) -> list[Place]:
     return [Place(match, root, parts[-1]) for match in matches]
 
 
-_PATH_REMEDY = "Give a broker log dir, a topic-partition directory, a .log segment, or a glob of these"
+_PATH_REMEDY = "Give a broker log dir, a topic-partition directory, a .log or .kafka segment, or a glob of these"
 
 
 def _missing(given: str, missing: str) -> LogDirError:

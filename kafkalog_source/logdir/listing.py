@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kafkalog_source.errors import LogDirError, printable
+from kafkalog_source.errors import KafkaLogError, LogDirError, printable
 from kafkalog_source.logdir.access import Root, entries, file_kind, os_error, status
 from kafkalog_source.logdir.crash_states import next_offset
 from kafkalog_source.logdir.diagnose import (
@@ -33,7 +33,13 @@ from kafkalog_source.logdir.state import LogDirState, read_state
 __all__ = ["list_logs"]
 
 
-def list_logs(paths: Sequence[str], *, wanted: Callable[[str, int], bool], follow_symlinks: bool = False) -> Listing:
+def list_logs(
+    paths: Sequence[str],
+    *,
+    wanted: Callable[[str, int], bool],
+    follow_symlinks: bool = False,
+    on_bad: Callable[[KafkaLogError], None] | None = None,
+) -> Listing:
     """List the partitions and segments that some paths hold.
 
     Parameters
@@ -45,6 +51,9 @@ def list_logs(paths: Sequence[str], *, wanted: Callable[[str, int], bool], follo
         about what a path names itself, nor about internal topics that a glob names by their ``__``.
     follow_symlinks : bool
         Whether symbolic links may lead out of the paths given, which are themselves always resolved.
+    on_bad : callable, optional
+        Told of every file and directory within a path that cannot be read or is not what its name says, which is
+        then left out. Without it the first one is raised.
 
     Returns
     -------
@@ -60,7 +69,7 @@ def list_logs(paths: Sequence[str], *, wanted: Callable[[str, int], bool], follo
     """
     if not paths:
         raise LogDirError("no path was given", remedy="Give a log dir, a partition directory or a segment")
-    search = _Search(wanted, follow_symlinks)
+    search = _Search(wanted, follow_symlinks, on_bad)
     for path in paths:
         places = expand(path, follow_symlinks)
         held = [search.visit(place) for place in places]
@@ -89,6 +98,7 @@ class _Search:
 
     wanted: Callable[[str, int], bool]
     follow_symlinks: bool
+    on_bad: Callable[[KafkaLogError], None] | None = None
     partitions: dict[tuple[str, int], PartitionLog] = field(default_factory=dict)
     lone: dict[str, PartitionLog] = field(default_factory=dict)
     homes: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -169,7 +179,7 @@ class _Search:
                 continue
             seen.append(entry.path)
             if self.wanted(name.topic, name.partition):
-                self._take(entry.path, name, place.root, given=False)
+                self._take_if_good(entry.path, name, place.root)
         if not seen and place.pattern is None:
             raise explain_directory(path)
         # Directories such as kafka-logs-1 look like partitions until one looks into them.
@@ -177,6 +187,16 @@ class _Search:
             raise holds_log_dirs(path, log_dirs)
         self.skipped += skipped if seen else [Skipped(path, "holds no partition")]
         return bool(seen)
+
+    def _take_if_good(self, path: str, name: PartitionName, root: Root) -> None:
+        """List a directory within a log dir; what is wrong with it as a whole need not end the listing."""
+        try:
+            self._take(path, name, root, given=False)
+        except KafkaLogError as error:
+            twice = self.homes.get((name.topic, name.partition)) != os.path.realpath(path)
+            if self.on_bad is None or twice:
+                raise
+            self.on_bad(error)
 
     def _take(self, path: str, name: PartitionName, root: Root, *, given: bool) -> None:
         """List one partition directory, unless it has been listed already."""
@@ -187,7 +207,7 @@ class _Search:
         if os.path.islink(path):
             root.admit(path)
         try:
-            contents = list_partition(path, root, next_offset)
+            contents = list_partition(path, root, next_offset, self.on_bad)
         except LogDirError:
             # A broker that deletes a topic renames its directories.
             if given or os.path.lexists(path):
@@ -231,9 +251,18 @@ class _Search:
         state = self.states.get(log_dir)
         if state is None:
             root = Root(os.path.realpath(log_dir), self.follow_symlinks)
-            state = self.states[log_dir] = read_state(log_dir, root)
+            state = self.states[log_dir] = self._read_state(log_dir, root)
             self.warnings += state.warnings
         return state
+
+    def _read_state(self, log_dir: str, root: Root) -> LogDirState:
+        try:
+            return read_state(log_dir, root)
+        except KafkaLogError as error:
+            if self.on_bad is None:
+                raise
+            self.on_bad(error)
+            return LogDirState()
 
 
 def _order(log: PartitionLog) -> tuple[bool, str, int, str]:

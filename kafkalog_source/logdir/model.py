@@ -59,6 +59,8 @@ class PartitionLog:
         From ``replication-offset-checkpoint``, which lags behind by some seconds; None if it says nothing.
     cleaned : bool
         Listed in the log dir's ``cleaner-offset-checkpoint``: gaps in offsets are to be expected.
+    is_cut : bool
+        Whether more is on disk than counts: the last segment's file may be larger, and more segments may follow.
     """
 
     topic: str | None
@@ -69,6 +71,7 @@ class PartitionLog:
     log_start_offset: int | None = None
     high_watermark: int | None = None
     cleaned: bool = False
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from typing import NamedTuple
 __all__ = [
     "CHECKPOINT_NAMES",
     "CLEANER_CHECKPOINT",
+    "HIGH_WATERMARK_CHECKPOINT",
+    "LEADER_EPOCH_CHECKPOINT",
     "LOG_START_CHECKPOINT",
     "PARTITION_METADATA",
     "VARIANTS",
@@ -32,6 +34,7 @@ HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
 LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
 CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 PARTITION_METADATA = "partition.metadata"
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 CHECKPOINT_NAMES = frozenset(
     {
         LOG_START_CHECKPOINT,

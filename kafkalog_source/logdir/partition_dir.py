@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kafkalog_source.errors import LogDirError, UnsupportedFormatError, printable
+from kafkalog_source.errors import KafkaLogError, LogDirError, UnsupportedFormatError, printable
 from kafkalog_source.logdir.access import Root, check_readable, entries, file_kind, os_error
 from kafkalog_source.logdir.crash_states import NO_CRASH, CrashState, crash_state
 from kafkalog_source.logdir.model import SegmentFile, Skipped
@@ -68,9 +68,15 @@ class _Seen:
     skipped: list[Skipped] = field(default_factory=list)
     log_dir_signs: bool = False
     fingerprint: Fingerprint = field(default_factory=Fingerprint)
+    bad: list[KafkaLogError] = field(default_factory=list)
 
 
-def list_partition(path: str, root: Root, next_offset: Callable[[str], int]) -> PartitionContents:
+def list_partition(
+    path: str,
+    root: Root,
+    next_offset: Callable[[str], int],
+    on_bad: Callable[[KafkaLogError], None] | None = None,
+) -> PartitionContents:
     """List one partition directory.
 
     Parameters
@@ -81,13 +87,18 @@ def list_partition(path: str, root: Root, next_offset: Callable[[str], int]) -> 
         What symbolic links have to stay in.
     next_offset : callable
         Gives the offset after the last one of a segment; asked only after an interrupted compaction.
+    on_bad : callable, optional
+        Told of every file that cannot be read or is not what its name says, which is then left out. Without it
+        the first one is raised.
     """
     for attempt in range(_ATTEMPTS):
         time.sleep(attempt * _PAUSE_SECONDS)
         try:
             seen = _look(path, root)
             if _is_settled(seen):
-                return _contents(seen, next_offset)
+                contents = _contents(seen, next_offset)
+                _tell_bad(seen, on_bad)
+                return contents
         except _VanishedError:
             continue
         except LogDirError as error:
@@ -98,6 +109,13 @@ def list_partition(path: str, root: Root, next_offset: Callable[[str], int]) -> 
         file=path,
         remedy="A broker is at work on it: read a snapshot of its disk, or try again",
     )
+
+
+def _tell_bad(seen: _Seen, on_bad: Callable[[KafkaLogError], None] | None) -> None:
+    for error in seen.bad:
+        if on_bad is None:
+            raise error
+        on_bad(error)
 
 
 def _is_settled(seen: _Seen) -> bool:
@@ -157,12 +175,15 @@ def _look(path: str, root: Root) -> _Seen:
     for entry in entries(path):
         seen.fingerprint.add(entry)
         name = parse_log_file(entry.name)
-        if name is None:
-            _look_at_other(seen, entry)
-        elif name.is_segment:
-            _look_at_segment(seen, entry, name)
-        else:
-            _look_at_side_file(seen, entry, name)
+        try:
+            if name is None:
+                _look_at_other(seen, entry)
+            elif name.is_segment:
+                _look_at_segment(seen, entry, name)
+            else:
+                _look_at_side_file(seen, entry, name)
+        except KafkaLogError as error:
+            seen.bad.append(error)
     return seen
 
 
@@ -172,7 +193,6 @@ def _look_at_segment(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) ->
             _note_cleaned(seen, name.base_offset)
         seen.skipped.append(Skipped(entry.path, f"marked {name.state} by the broker"))
         return
-    _note(seen, name)
     if entry.is_symlink():
         seen.root.admit(entry.path)
     try:
@@ -183,6 +203,7 @@ def _look_at_segment(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) ->
         raise os_error(entry.path, error) from error
     except LogDirError as error:
         raise _unless_vanished(entry, error) from error
+    _note(seen, name)
     seen.sizes[name.base_offset, _suffix(name)] = (found.st_size, found.st_mtime_ns, found.st_ino)
 
 

@@ -15,6 +15,7 @@ from kafkalog_source._core.transactions import TransactionStates
 from kafkalog_source.errors import DataLossError
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET, PartitionOffsets
+from kafkalog_source.reading.recovery import as_cut
 from kafkalog_source.reading.splits import TransactionHistory, TransactionsAhead
 from kafkalog_source.reading.transactions import PartitionTransactions, passes_over_damage
 from kafkalog_source.segment.source import LocalFile
@@ -38,6 +39,8 @@ class TransactionFinder:
     ----------
     bytes_read : int
         Of later segments and side files; of the range's own segment the source counts.
+    warnings : list of str
+        Damage that may have held the end of a transaction.
     """
 
     def __init__(self, options: ReadOptions) -> None:
@@ -46,6 +49,7 @@ class TransactionFinder:
         self._log: PartitionLog | None = None
         self._known: PartitionTransactions | None = None
         self.bytes_read = 0
+        self.warnings: list[str] = []
 
     def from_side_files(self, path: str, ahead: TransactionsAhead) -> TransactionHistory | None:
         """The transactions of the segment `path`, if its side files and those of later segments tell all."""
@@ -94,7 +98,7 @@ class Lookahead:
         self._source = source
         self._each = each
         self._ahead = each.transactions
-        self._on_damage = passes_over_damage(finder.options)
+        self._on_damage = passes_over_damage(finder.options, finder.warnings)
         self._below = min(each.high, each.span.bound)
         self._tracker = make_tracker(below=self._below, verify_checksums=finder.options.verify_checksums)
         self._pass: HeaderPass | None = None
@@ -169,5 +173,7 @@ def _as_planned(log: PartitionLog, ahead: TransactionsAhead) -> PartitionLog:
             expected=f"a segment of base offset {ahead.last_base_offset} with {ahead.last_size} bytes",
             remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
         )
+    if ahead.is_cut:
+        return as_cut(replace(log, segments=tuple(segments)), len(segments) - 1, ahead.last_size)
     segments[-1] = replace(segments[-1], size=ahead.last_size)
     return replace(log, segments=tuple(segments))

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError, OptionError, printable
+from kafkalog_source.reading.damage_modes import goes_on_behind_damage
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.time_offsets import offset_at_time
+from kafkalog_source.segment.damage import Kind, raise_damage
 
 if TYPE_CHECKING:
     from kafkalog_source.logdir import PartitionLog
     from kafkalog_source.reading.offset_limits import OffsetLimit
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
+    from kafkalog_source.segment.damage import Damage
 
 _EARLIEST, _LATEST = -2, -1
 
@@ -24,7 +27,16 @@ class OffsetRanges:
         self._options = options
         self._starting = options.starting_limit
         self._ending = options.ending_limit
-        self.warnings: list[str] = []
+        self._warnings: list[str] = []
+        self._without_high_watermark: list[str] = []
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was noticed while ranges were decided, with one sentence for all partitions of one kind."""
+        if not self._without_high_watermark:
+            return self._warnings
+        names = _list(self._without_high_watermark)
+        return [*self._warnings, f"no high watermark of {names} is known: what lies behind it is read too"]
 
     def check_named(self, partitions: set[tuple[str, int]]) -> None:
         """Refuse offsets or timestamps that do not name exactly the partitions read, as Spark's source does."""
@@ -43,15 +55,17 @@ class OffsetRanges:
 
     def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
         """The offsets [low, high) wanted; `high` is `MAX_OFFSET` when all up to the end are."""
-        high = min(self._end(offsets), self._read_up_to(offsets.log))
-        return self._start(offsets, high), high
+        self._check_log_start(offsets)
+        visible_end = self._read_up_to(offsets.log)
+        high = min(self._end(offsets), visible_end)
+        return self._start(offsets, high, visible_end), high
 
-    def _start(self, offsets: PartitionOffsets, high: int) -> int:
+    def _start(self, offsets: PartitionOffsets, high: int, visible_end: int) -> int:
         limit = self._starting
         timestamp = _timestamp(limit, offsets.log)
         if timestamp is not None:
-            found = offset_at_time(offsets, timestamp, self._options)
-            if found is not None:
+            found = offset_at_time(offsets, timestamp, self._options, self._on_damage)
+            if found is not None and found < visible_end:
                 return max(found, offsets.earliest)
             if self._options.starting_offsets_by_timestamp_strategy == "error":
                 raise OptionError(
@@ -72,7 +86,7 @@ class OffsetRanges:
         limit = self._ending
         timestamp = _timestamp(limit, offsets.log)
         if timestamp is not None:
-            found = offset_at_time(offsets, timestamp, self._options)
+            found = offset_at_time(offsets, timestamp, self._options, self._on_damage)
             return MAX_OFFSET if found is None else found
         wanted = _offset(limit, offsets.log)
         if wanted is None or wanted == _LATEST:
@@ -86,22 +100,45 @@ class OffsetRanges:
         if self._options.read_up_to != "highWatermark":
             return MAX_OFFSET
         if log.high_watermark is None:
-            self.warnings.append(f"no high watermark of {_name(log)} is known: it is read up to its end")
+            self._without_high_watermark.append(_name(log))
             return MAX_OFFSET
         return log.high_watermark
 
+    def _check_log_start(self, offsets: PartitionOffsets) -> None:
+        """Warn of a log start offset behind the end: nothing of the log is read then."""
+        log = offsets.log
+        start = log.log_start_offset
+        if start is None or self._options.include_deleted or start <= log.segments[-1].base_offset:
+            return
+        if not offsets.is_within_end(start):
+            self._warnings.append(
+                f"{printable(log.path)}: the log start offset is {start}, and the log ends at {offsets.end}: all of it "
+                "counts as deleted, or its last segment is missing; includeDeleted=true shows what is there"
+            )
+
+    def _on_damage(self, damage: Damage) -> None:
+        """Warn of damage among the batches that a time was looked for in, if the mode lets it pass."""
+        if not goes_on_behind_damage(self._options):
+            raise_damage(damage)
+        elif damage.kind is not Kind.TORN:
+            self._warnings.append(f"{damage.to_text()}; records of the time that was looked for may be lost there")
+
     def _data_loss(self, limit: OffsetLimit, offsets: PartitionOffsets, wanted: int) -> None:
-        problem = f"{limit.option} asks for an offset of {_name(offsets.log)} that is not on disk"
+        is_deleted = offsets.log.segments[0].base_offset <= wanted < offsets.earliest
+        what = "below the log start offset, and so deleted" if is_deleted else "not on disk"
+        choices = ["Choose offsets that are there", "set failOnDataLoss=false to read what is"]
+        if is_deleted:
+            choices.insert(1, "set includeDeleted=true")
         error = DataLossError(
-            problem,
+            f"{limit.option} asks for an offset of {_name(offsets.log)} that is {what}",
             file=offsets.log.path,
             found=wanted,
             expected=f"{offsets.earliest} to {offsets.latest}",
-            remedy="Choose offsets that are there, or set failOnDataLoss=false to read what is",
+            remedy=", or ".join(choices),
         )
         if self._options.fail_on_data_loss:
             raise error
-        self.warnings.append(str(error))
+        self._warnings.append(str(error))
 
 
 def _timestamp(limit: OffsetLimit, log: PartitionLog) -> int | None:
@@ -122,5 +159,8 @@ def _name(log: PartitionLog) -> str:
 
 
 def _names(partitions: set[tuple[str, int]]) -> str:
-    names = [f"{topic}-{partition}" for topic, partition in sorted(partitions)]
+    return _list([f"{topic}-{partition}" for topic, partition in sorted(partitions)])
+
+
+def _list(names: list[str]) -> str:
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "") if names else "none"

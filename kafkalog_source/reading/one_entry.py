@@ -9,11 +9,11 @@ from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.batch import DecodeSettings, make_decoder
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
-from kafkalog_source.segment.damage import Kind
+from kafkalog_source.segment.damage import raise_damage
 from kafkalog_source.segment.rows import Span, SpanReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -31,13 +31,14 @@ def rows_of_entry(
     columns: Sequence[str],
     low: int,
     options: ReadOptions,
+    on_damage: Callable[[Damage], None] = raise_damage,
 ) -> Iterator[pa.RecordBatch]:
     """The rows at or above offset `low` of the entry whose header was read, control records among them.
 
     Raises
     ------
     CorruptBatchError, LimitError
-        It is damaged. A half-written one at the end of the log has no rows instead.
+        It is damaged, and `on_damage` raises. A half-written one at the end of the log has no rows instead.
     """
     batches = ArrowBatches(columns, BlockPool())
     largest = options.max_decompressed_batch_bytes
@@ -46,15 +47,10 @@ def rows_of_entry(
     is_last = place.bound == MAX_OFFSET
     end = header.position + header.size
     span = Span(header.position, end, place.least, place.bound, place.bound, is_last, is_last)
-    for _ in SpanReader(source, span, decoder, Scratch(), largest, _raise):
+    for _ in SpanReader(source, span, decoder, Scratch(), largest, on_damage):
         full = batches.finish()
         if full is not None:
             yield full
     last = batches.finish()
     if last is not None:
         yield last
-
-
-def _raise(damage: Damage) -> None:
-    if damage.kind is not Kind.TORN:
-        raise damage.to_error()

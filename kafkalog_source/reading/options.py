@@ -153,10 +153,9 @@ _NOT_YET = (
     "maxBytesPerTrigger",
     "minOffsetsPerTrigger",
     "maxTriggerDelay",
-    "mode",
-    "view",
     "filterPushdown",
 )
+_VIEWS = ("records", "damage")
 
 _SPELLED = {name.lower(): name for name in _PARSERS}
 _TOPIC_OPTIONS = ("subscribe", "subscribePattern", "assign")
@@ -244,7 +243,7 @@ def _check_trigger_offsets(parsed: Mapping[str, Any]) -> None:
 
 def _refuse_not_yet(options: ReadOptions) -> None:
     defaults = {field.name: field.default for field in fields(ReadOptions)}
-    for name in _NOT_YET:
+    for name in (*_NOT_YET, *(["view"] if options.view not in _VIEWS else [])):
         field = _field(name)
         value, default = getattr(options, field), defaults[field]
         if value != default:

@@ -30,7 +30,7 @@ class PartitionOffsets:
     log: PartitionLog
     include_deleted: bool = False
     bytes_read: int = 0
-    _latest: int | None = field(default=None, init=False)
+    _end: int | None = field(default=None, init=False)
 
     @property
     def earliest(self) -> int:
@@ -40,30 +40,40 @@ class PartitionOffsets:
 
     @property
     def latest(self) -> int:
-        """The offset after the last one on disk."""
-        if self._latest is None:
-            self._latest = self._look_up_latest()
-        return self._latest
+        """The offset after the last one on disk, and never below the earliest."""
+        return max(self.earliest, self.end)
+
+    @property
+    def end(self) -> int:
+        """The offset after the last one on disk, whatever of the log is deleted."""
+        if self._end is None:
+            self._end = self._look_up_end()
+        return self._end
 
     def places(self) -> list[SegmentPlace]:
         """The segments with the range of offsets that each may hold."""
         segments = self.log.segments
         bounds = [each.base_offset for each in segments[1:]] + [MAX_OFFSET]
+        ends = [None] * (len(segments) - 1) + [segments[-1].size if self.log.is_cut else None]
         return [
-            SegmentPlace(each.path, each.base_offset, bound, each.offset_index, each.time_index, each.is_07)
-            for each, bound in zip(segments, bounds, strict=True)
+            SegmentPlace(each.path, each.base_offset, bound, each.offset_index, each.time_index, each.is_07, end)
+            for each, bound, end in zip(segments, bounds, ends, strict=True)
         ]
 
     def reaches(self, offset: int) -> bool:
-        """Whether `offset` is at most the end of the log, which may lie behind damage."""
-        if offset > self.latest:
-            self._latest = self._look_up_latest(behind_damage=True)
-        return offset <= self.latest
+        """Whether `offset` is at most the end of the log, or the earliest one if all before that is deleted."""
+        return offset <= self.earliest or self.is_within_end(offset)
 
-    def _look_up_latest(self, *, behind_damage: bool = False) -> int:
+    def is_within_end(self, offset: int) -> bool:
+        """Whether `offset` is at most the end of what is on disk, which may lie behind damage."""
+        if offset > self.end:
+            self._end = self._look_up_end(behind_damage=True)
+        return offset <= self.end
+
+    def _look_up_end(self, *, behind_damage: bool = False) -> int:
         # The last segment's base offset is an end of the log too: its batches may not be written yet.
         last = self.places()[-1]
         with open_seeker(last) as seeker:
             header = seeker.last_header(behind_damage=behind_damage)
             self.bytes_read += seeker.bytes_read
-        return max(self.earliest, last.least if header is None else header.next_offset)
+        return last.least if header is None else header.next_offset

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import LogDirError
 from kafkalog_source.logdir import list_logs
+from kafkalog_source.reading.damage_modes import goes_on_behind_damage
 from kafkalog_source.reading.gaps import continuation_of
 from kafkalog_source.reading.gaps07 import check_07
 from kafkalog_source.reading.live import check_inode, until_files_stay
+from kafkalog_source.reading.named import not_found
 from kafkalog_source.reading.offset_range import OffsetRanges
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
-from kafkalog_source.reading.record_limit import limit_records
+from kafkalog_source.reading.record_limit import is_damaged, limit_records
+from kafkalog_source.reading.recovery import known_of, recover
 from kafkalog_source.reading.report import Report
 from kafkalog_source.reading.splits import Split, SplitRange, TransactionHistory, TransactionsAhead, pack
 from kafkalog_source.reading.transactions import PartitionTransactions
-from kafkalog_source.segment.entries import behind_wrong_offset
 from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.rows import Span
 
@@ -75,18 +76,9 @@ def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
 
 def _check_found(options: ReadOptions, listing: Listing, report: Report) -> None:
     """Every topic and partition asked for by name has to be there."""
-    found = {(log.topic, log.partition) for log in listing.partitions}
-    topics = {topic for topic, _ in found}
-    missing = [topic for topic in options.subscribe or () if topic not in topics]
-    for topic, partitions in (options.assign or {}).items():
-        missing += [f"{topic}-{partition}" for partition in partitions if (topic, partition) not in found]
-    if not missing:
+    error = not_found(options, listing)
+    if error is None:
         return
-    error = LogDirError(
-        f"not found: {', '.join(missing)}",
-        file=", ".join(options.paths),
-        remedy="`kafkalog ls` shows what is there; failOnDataLoss=false reads the rest",
-    )
     if options.fail_on_data_loss:
         raise error
     report.warnings.append(str(error))
@@ -97,8 +89,12 @@ class _Chosen:
 
     def __init__(self, options: ReadOptions, listing: Listing, report: Report) -> None:
         self._options = options
-        self._logs = [log for log in listing.partitions if log.segments]
-        self._bytes_read = 0
+        found = [log for log in listing.partitions if log.segments]
+        self._bytes_total = sum(each.size for log in found for each in log.segments)
+        self._segments = sum(len(log.segments) for log in found)
+        self._recovered = [recover(log, options) for log in found] if options.mode == "RECOVER" else []
+        self._logs = [each.log for each in self._recovered] or found
+        self._bytes_read = sum(each.bytes_read for each in self._recovered)
         ranges = OffsetRanges(options)
         ranges.check_named({(log.topic, log.partition) for log in self._logs if log.topic is not None})  # type: ignore[misc]
         self._offsets = [PartitionOffsets(log, options.include_deleted) for log in self._logs]
@@ -119,16 +115,34 @@ class _Chosen:
             for each in self._ranges(offsets, transactions, low, high, target)
         ]
         if most is not None:
-            ranges = [piece for each in ranges for piece in limit_records(each, most)]
-        return pack(ranges, target, open_cost, most)
+            ranges = [piece for each in ranges for piece in self._limited(each, most)]
+        return [*pack(ranges, target, open_cost, most), *self._left_out()]
+
+    def _left_out(self) -> Iterator[Split]:
+        """What recovery takes away, as a split without ranges, so that it is told once."""
+        known = [
+            each
+            for recovered, limits in zip(self._recovered, self._limits if self._recovered else (), strict=True)
+            for each in known_of(recovered, *limits)
+        ]
+        if known:
+            yield Split((), tuple(known))
+
+    def _limited(self, each: SplitRange, most: int) -> Iterator[SplitRange]:
+        if goes_on_behind_damage(self._options):
+            damaged, bytes_read = is_damaged(each, self._options.max_decompressed_batch_bytes)
+            self._bytes_read += bytes_read
+            if damaged:
+                return iter([each])
+        return limit_records(each, most)
 
     def fill(self, report: Report, splits: int) -> None:
         """Write what was chosen into the report."""
         report.splits = splits
         report.topics = len({log.topic for log in self._logs})
         report.partitions = len(self._logs)
-        report.segments = sum(len(log.segments) for log in self._logs)
-        report.bytes_total = sum(each.size for log in self._logs for each in log.segments)
+        report.segments = self._segments
+        report.bytes_total = self._bytes_total
         report.bytes_read += self._bytes_read + sum(each.bytes_read for each in self._offsets)
         for transactions in filter(None, self._transactions):
             report.bytes_read += transactions.bytes_read
@@ -206,23 +220,15 @@ def _ahead(log: PartitionLog, segment: SegmentFile, place: SegmentPlace) -> Tran
         return None
     last = log.segments[-1]
     indexed = segment.txn_index is not None
-    return TransactionsAhead(place.least, place.bound, indexed, last.base_offset, last.size, log.lone)
+    return TransactionsAhead(place.least, place.bound, indexed, last.base_offset, last.size, log.lone, log.is_cut)
 
 
 def _cuts_below(seeker: Seeker, start: int, end: int, target: int, high: int) -> Iterator[Cut]:
     """The places to cut at, up to the first from which on all offsets are `high` or more, where nothing is wanted."""
     for cut in seeker.cuts(start, end, target):
-        if cut.least >= high and _is_wrong(seeker, cut):
-            # The piece before takes the batch along, and reading it tells what is wrong.
-            continue
         yield cut
         if cut.least >= high:
             return
-
-
-def _is_wrong(seeker: Seeker, cut: Cut) -> bool:
-    """Whether the offset of the batch at `cut` is refuted by that of the one behind it."""
-    return not seeker.place.is_07 and behind_wrong_offset(seeker.source, cut.position) is not None
 
 
 def _pieces(whole: SplitRange, start: int, cuts: list[Cut]) -> Iterator[SplitRange]:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source._core.transactions import TransactionStates
 from kafkalog_source.arrow.batches import ArrowBatches
+from kafkalog_source.arrow.schema import view_schema
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
+from kafkalog_source.reading.damage_modes import DamagePolicy, Rows, is_wanted
 from kafkalog_source.reading.gaps import GapChecks
 from kafkalog_source.reading.lookahead import Lookahead, TransactionFinder
 from kafkalog_source.reading.planned_file import gone, open_planned
 from kafkalog_source.reading.report import Report
 from kafkalog_source.reading.splits import TransactionHistory
-from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.opening import span_reader
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kafkalog_source.errors import DataLossError
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.splits import Split, SplitRange
+    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.source import LocalFile
 
 _log = logging.getLogger("kafkalog")
@@ -54,7 +56,11 @@ class SplitReader:
         self._finder = TransactionFinder(options)
         self._gaps = GapChecks(options)
         self._fail_on_data_loss = options.fail_on_data_loss
-        self._batches = ArrowBatches(columns, BlockPool())
+        is_view = options.view != "records"
+        self._batches = ArrowBatches(() if is_view else columns, BlockPool())
+        self._rows = Rows(view_schema(columns, options.view), is_view, self._finished)
+        self._policy = DamagePolicy(options)
+        self._is_behind_damage = False
         self._decompressor = Decompressor(self._largest_batch)
         self._window = Scratch()
         self.report = Report()
@@ -69,6 +75,9 @@ class SplitReader:
         DataLossError
             A file was removed, replaced or cut since the read was planned, or a segment is missing.
         """
+        for each, damage in split.known:
+            self._damaged(damage, each)
+            yield from self._rows.end(each)
         for each in split.ranges:
             before = self._batches.set_place(each.topic, each.partition, each.path)
             if before is not None:
@@ -79,21 +88,24 @@ class SplitReader:
                 continue
             with source:
                 yield from self._read_range(source, each)
-        last = self._batches.finish()
-        if last is not None:
-            yield self._counted(last)
+        last = self._finished()
+        if last is not None and not self._rows.is_view:
+            yield last
         self.report.times_out_of_range = self._batches.columns.times_out_of_range
 
     def _read_range(self, source: LocalFile, each: SplitRange) -> Iterator[pa.RecordBatch]:
-        on_damage = partial(self._damaged, low=each.low)
+        on_damage = partial(self._damaged, each=each)
         transactions = self._transactions(source, each)
         decoder = self._decoder(each, transactions)
         reader = span_reader(source, each.span, decoder, self._window, self._largest_batch, on_damage)
         try:
             for _ in reader:
-                full = self._batches.finish()
-                if full is not None:
-                    yield self._counted(full)
+                if self._is_behind_damage:
+                    self._is_behind_damage = False
+                    yield from self._rows.take()
+                else:
+                    yield from self._rows.take_full(each)
+            yield from self._rows.end(each)
             if each.span.to_file_end and reader.next_offset is not None:
                 self._warn(self._gaps.check(each, reader.next_offset))
         finally:
@@ -101,6 +113,9 @@ class SplitReader:
                 transactions.close()
             self.report.bytes_read += source.bytes_read + self._finder.bytes_read + self._gaps.bytes_read
             self._finder.bytes_read = self._gaps.bytes_read = 0
+            for warning in self._finder.warnings:
+                self._warn(warning)
+            self._finder.warnings.clear()
             self.report.batches += reader.batches
 
     def _transactions(self, source: LocalFile, each: SplitRange) -> TransactionStates | Lookahead | None:
@@ -117,12 +132,18 @@ class SplitReader:
         found = transactions.find if isinstance(transactions, Lookahead) else transactions
         return make_decoder(columns, self._decompressor, self._settings, each.low, each.high, found)
 
-    def _damaged(self, damage: Damage, low: int) -> None:
+    def _damaged(self, damage: Damage, each: SplitRange) -> None:
+        if not is_wanted(damage, each):
+            return
         self.report.damage.append(damage)
-        # What is lost below the first offset wanted was not asked for: so damage can be read around.
-        wanted = damage.last_offset is None or damage.last_offset >= low
-        if wanted and damage.kind is not Kind.TORN:
-            raise damage.to_error()
+        self._policy.check(damage)
+        if self._policy.gives_row(damage):
+            self._rows.add(damage, each)
+        self._is_behind_damage = True
+
+    def _finished(self) -> pa.RecordBatch | None:
+        rows = self._batches.finish()
+        return None if rows is None or self._rows.is_view else self._counted(rows)
 
     def _lost(self, error: DataLossError) -> None:
         if self._fail_on_data_loss:
@@ -145,3 +166,6 @@ def read_split(split: Split, options: ReadOptions, columns: Sequence[str]) -> It
     yield from reader.read(split)
     for warning in reader.report.warnings:
         _log.warning("kafkalog: %s", warning)
+    if options.view == "records" and options.mode != "PERMISSIVE":
+        for text in reader.report.damage_texts():
+            _log.warning("kafkalog: %s", text)

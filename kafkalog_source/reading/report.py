@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kafkalog_source.segment.damage import Damage
 
+_MOST_TOLD = 50
+"""Damaged regions that are told one by one."""
+
 
 @dataclass(slots=True)
 class Report:
@@ -56,9 +59,16 @@ class Report:
         self.batches += other.batches
         self.records += other.records
         self.times_out_of_range += other.times_out_of_range
-        self.damage += other.damage
+        # Threads take splits in any order.
+        self.damage = sorted([*self.damage, *other.damage], key=lambda each: (each.file, each.position))
         # Several splits may have met the same.
         self.warnings = list(dict.fromkeys([*self.warnings, *other.warnings]))
+
+    def damage_texts(self) -> list[str]:
+        """A sentence for each of the first damaged regions, and how many more there are."""
+        texts = [each.to_text() for each in self.damage[:_MOST_TOLD]]
+        left = len(self.damage) - len(texts)
+        return [*texts, f"{left} more damaged regions: view=damage lists all"] if left else texts
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values: numbers, and lists of mappings."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kafkalog_source.arrow.schema import DEFAULT_COLUMNS, arrow_schema, check_columns
-from kafkalog_source.errors import OptionError
+from kafkalog_source.arrow.schema import check_columns, default_columns, view_schema
+from kafkalog_source.errors import DamageWarning, OptionError
 from kafkalog_source.reading.options import ReadOptions, parse_options
 from kafkalog_source.reading.parallel import read_in_order
 from kafkalog_source.reading.plan import Plan, plan_read
 from kafkalog_source.reading.read import SplitReader
+from kafkalog_source.segment.damage import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,8 +66,9 @@ def scan(
     if threads is not None and threads < 1:
         raise OptionError("threads has to be at least 1", found=threads)
     if columns is None:
-        columns = [name for name in DEFAULT_COLUMNS if read_options.include_headers or name != "headers"]
-    return Scan(read_options, check_columns(columns), threads or os.cpu_count() or 1)
+        columns = default_columns(read_options.view, read_options.mode, headers=read_options.include_headers)
+    columns = check_columns(columns, read_options.view, read_options.mode)
+    return Scan(read_options, columns, threads or os.cpu_count() or 1)
 
 
 class Scan:
@@ -80,7 +83,7 @@ class Scan:
     """
 
     def __init__(self, options: ReadOptions, columns: tuple[str, ...], threads: int) -> None:
-        self.schema = arrow_schema(columns)
+        self.schema = view_schema(columns, options.view)
         self._options = options
         self._columns = columns
         self._threads = threads
@@ -139,3 +142,12 @@ class Scan:
         finally:
             for reader in readers:
                 plan.report.add_reading(reader.report)
+        self._warn(plan.report)
+
+    def _warn(self, report: Report) -> None:
+        """Tell of what was left out; a torn end and the rows of a view or of PERMISSIVE speak for themselves."""
+        if self._options.view != "records" or self._options.mode not in ("DROPMALFORMED", "RECOVER"):
+            return
+        if any(each.kind is not Kind.TORN for each in report.damage):
+            for text in report.damage_texts():
+                warnings.warn(text, DamageWarning, stacklevel=2)

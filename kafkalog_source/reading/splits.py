@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kafkalog_source.segment.damage import Damage
 from kafkalog_source.segment.rows import Span
 
 
@@ -44,6 +45,8 @@ class TransactionsAhead:
         Of the partition's last segment when the read was planned: what came later is not looked at.
     lone : bool
         Whether neither side files nor other segments are to be consulted.
+    is_cut : bool
+        Whether more of the last segment is on disk than counts.
     """
 
     base_offset: int
@@ -52,6 +55,7 @@ class TransactionsAhead:
     last_base_offset: int
     last_size: int
     lone: bool
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,8 @@ class SplitRange:
         What became of them, or how to find out. None where nobody can ask.
     continuation : Continuation or None
         None for the last segment.
+    told_before : int
+        Damage that begins before this position is told by another range of the same batches.
     """
 
     path: str
@@ -108,6 +114,7 @@ class SplitRange:
     inode: int
     transactions: TransactionHistory | TransactionsAhead | None = None
     continuation: Continuation | None = None
+    told_before: int = 0
 
     @property
     def size(self) -> int:
@@ -117,9 +124,17 @@ class SplitRange:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Spark's unit of work: ranges that one task reads in this order."""
+    """Spark's unit of work: ranges that one task reads in this order.
+
+    Attributes
+    ----------
+    ranges : tuple of SplitRange
+    known : tuple of (SplitRange, Damage)
+        Damage that planning found, with the range that it would have been part of.
+    """
 
     ranges: tuple[SplitRange, ...]
+    known: tuple[tuple[SplitRange, Damage], ...] = ()
 
     @property
     def size(self) -> int:

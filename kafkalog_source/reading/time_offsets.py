@@ -4,50 +4,66 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from kafkalog_source.reading.one_entry import rows_of_entry
+from kafkalog_source.segment.damage import raise_damage
 from kafkalog_source.segment.seek import Seeker, may_hold_time, scan_start_for_time
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Callable, Iterator
 
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
+    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.entries import EntryHeader
 
 
-def offset_at_time(offsets: PartitionOffsets, timestamp_ms: int, options: ReadOptions) -> int | None:
+def offset_at_time(
+    offsets: PartitionOffsets,
+    timestamp_ms: int,
+    options: ReadOptions,
+    on_damage: Callable[[Damage], None] = raise_damage,
+) -> int | None:
     """The first offset whose record has a timestamp of at least `timestamp_ms`; None if there is none.
 
     The time index says where to begin in a segment; from there batch headers are read, and a batch is decoded only
-    if its header says that it may hold such a record.
+    if its header says that it may hold such a record. What `on_damage` lets pass is left out.
     """
     for place in offsets.places():
         # Messages of Kafka 0.7 carry no time.
         if place.bound <= offsets.earliest or place.is_07:
             continue
         with Seeker(place) as seeker:
-            found = _offset_in_segment(seeker, max(offsets.earliest, place.least), timestamp_ms, options)
+            found = _offset_in_segment(seeker, max(offsets.earliest, place.least), timestamp_ms, options, on_damage)
             offsets.bytes_read += seeker.bytes_read
         if found is not None:
             return found
     return None
 
 
-def _offset_in_segment(seeker: Seeker, least: int, timestamp_ms: int, options: ReadOptions) -> int | None:
+def _offset_in_segment(
+    seeker: Seeker, least: int, timestamp_ms: int, options: ReadOptions, on_damage: Callable[[Damage], None]
+) -> int | None:
     start = max(least, scan_start_for_time(seeker, timestamp_ms))
-    for header in seeker.headers_from(start):
+    for header in seeker.headers_from(start, on_damage):
         if may_hold_time(header, timestamp_ms):
-            found = _offset_in_batch(seeker, header, start, timestamp_ms, options)
+            found = _offset_in_batch(seeker, header, start, timestamp_ms, options, on_damage)
             if found is not None:
                 return found
     return None
 
 
 def _offset_in_batch(
-    seeker: Seeker, header: EntryHeader, low: int, timestamp_ms: int, options: ReadOptions
+    seeker: Seeker,
+    header: EntryHeader,
+    low: int,
+    timestamp_ms: int,
+    options: ReadOptions,
+    on_damage: Callable[[Damage], None],
 ) -> int | None:
     # A broker counts control records too (``FileRecords.searchForTimestamp``).
-    for rows in rows_of_entry(seeker.source, header, seeker.place, ["offset", "timestamp"], low, options):
+    for rows in rows_of_entry(seeker.source, header, seeker.place, ["offset", "timestamp"], low, options, on_damage):
         found = _first_at_or_after(rows, timestamp_ms)
         if found is not None:
             return found
@@ -55,8 +71,17 @@ def _offset_in_batch(
 
 
 def _first_at_or_after(rows: pa.RecordBatch, timestamp_ms: int) -> int | None:
-    times = rows.column("timestamp").cast("int64").to_pylist()
-    for offset, time_us in zip(rows.column("offset").to_pylist(), times, strict=True):
-        if time_us is not None and time_us >= timestamp_ms * 1000:
+    for offset, time_ms in zip(rows.column("offset").to_pylist(), _times_ms(rows.column("timestamp")), strict=True):
+        if time_ms is not None and time_ms >= timestamp_ms:
             return int(offset)
     return None
+
+
+def _times_ms(times: pa.Array) -> Iterator[int | None]:
+    """Timestamps in milliseconds, also those that microseconds cannot hold: the core leaves them behind their nulls."""
+    slots = pa.Array.from_buffers(pa.int64(), len(times), [None, times.buffers()[1]], offset=times.offset)
+    for is_valid, slot in zip(times.is_valid().to_pylist(), slots.to_pylist(), strict=True):
+        if is_valid:
+            yield slot // 1000
+        else:
+            yield slot or None

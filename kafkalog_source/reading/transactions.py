@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError, LogDirError
+from kafkalog_source.reading.damage_modes import goes_on_behind_damage
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.splits import TransactionHistory
-from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.damage import Damage, Kind, raise_damage
 from kafkalog_source.segment.producer_snapshot import read_producer_snapshot
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
     from kafkalog_source.segment.producer_snapshot import OpenTransactions
     from kafkalog_source.segment.txn_index import AbortedTransaction
+
+_UNKNOWN = "if it held the end of a transaction, that one counts as open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,7 @@ class PartitionTransactions:
                     bound=place.bound,
                     end=segment.size,
                     is_last=number == len(self._places) - 1,
-                    on_damage=passes_over_damage(self._options),
+                    on_damage=passes_over_damage(self._options, self.warnings),
                 ).run()
                 self.bytes_read += source.bytes_read
 
@@ -224,12 +227,14 @@ def _open_same(path: str, segment: SegmentFile) -> LocalFile | None:
     return None
 
 
-def passes_over_damage(options: ReadOptions) -> Callable[[Damage], None]:
-    """What a header pass does about damage: with FAILFAST it is an error, else the reading of the rows speaks of it."""
+def passes_over_damage(options: ReadOptions, warnings: list[str]) -> Callable[[Damage], None]:
+    """What a header pass does about damage: an error, or a warning where the mode lets it pass."""
 
     def on_damage(damage: Damage) -> None:
-        if damage.kind is not Kind.TORN and options.mode == "FAILFAST":
-            raise damage.to_error()
+        if not goes_on_behind_damage(options):
+            raise_damage(damage)
+        elif damage.kind is not Kind.TORN:
+            warnings.append(f"{damage.to_text()}; {_UNKNOWN}")
 
     return on_damage
 

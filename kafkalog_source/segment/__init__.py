@@ -7,5 +7,6 @@
 - `rows`: the rows of a range of a file.
 - `entries07`, `seek07`, `rows07`, `resync07`: the same for Kafka 0.7; `opening`: which of them reads a file.
 - `transactions`: transactions by a pass over headers; `txn_index`, `producer_snapshot`: what a broker noted of them.
+- `survey`: all batches of a range checked, and the good ones shown to whoever asks.
 - `damage`, `tail`: what is wrong with a region, and how a file ends.
 """

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
+import json
 from dataclasses import dataclass
 
-from kafkalog_source.errors import CorruptBatchError, KafkaLogError
+from kafkalog_source.errors import CorruptBatchError, KafkaLogError, LimitError, printable
+
+READ_AROUND = "Restore the file from another replica, or read around it by startingOffsets and endingOffsets"
 
 
 class Kind(enum.Enum):
@@ -15,6 +18,8 @@ class Kind(enum.Enum):
     """The file ends inside a batch, as after a crash or a copy of a live file. Benign where nothing follows."""
     DAMAGED = "damaged"
     """Bytes that should be batches and are not."""
+    CUT = "cut"
+    """What a broker's recovery removes, damaged or not, because a bad batch lies at its start or before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,9 @@ class Damage:
     error : KafkaLogError or None
         The error that a codec or limit raised, if that is the reason.
     first_offset, last_offset : int or None
-        The offsets lost, where they are known; the last is the largest that can be.
+        No offset outside of this range is lost. The last is None where nothing tells it.
+    found : str or None
+        What stood there instead of what was expected. Never the content of a record.
     """
 
     file: str
@@ -45,8 +52,9 @@ class Damage:
     error: KafkaLogError | None = None
     first_offset: int | None = None
     last_offset: int | None = None
+    found: str | None = None
 
-    def to_error(self) -> KafkaLogError:
+    def to_error(self, remedy: str = READ_AROUND) -> KafkaLogError:
         """The error that FAILFAST raises for it."""
         if self.error is not None:
             return self.error.at(self.file, self.position, self.first_offset)
@@ -57,7 +65,7 @@ class Damage:
             base_offset=self.first_offset,
             found=f"a bad region of {self.size} bytes",
             expected=self.expected,
-            remedy="Restore the file from another replica, or read around it by startingOffsets and endingOffsets",
+            remedy=remedy,
         )
 
     def to_dict(self) -> dict[str, str | int | None]:
@@ -68,6 +76,56 @@ class Damage:
             "size": self.size,
             "kind": self.kind.value,
             "reason": self.reason,
+            "expected": self.expected,
+            "found": self.found,
             "first_offset": self.first_offset,
             "last_offset": self.last_offset,
         }
+
+    def to_json(self) -> str:
+        """The text of a corrupt record. It is ASCII: names of files keep every byte that they have."""
+        return json.dumps({name: value for name, value in self.to_dict().items() if value is not None})
+
+    def to_text(self) -> str:
+        """One sentence for a log or a terminal."""
+        place = f"{printable(self.file)}, position {self.position}"
+        lost = offsets_text(self.first_offset, self.last_offset)
+        return f"{place}: {self.size} bytes {self.kind.value}, {lost}: {self.reason}"
+
+
+def offsets_text(first: int | None, last: int | None) -> str:
+    """The offsets that may be lost, in words."""
+    if first is None:
+        return "offsets unknown"
+    if last is None:
+        return f"offsets from {first} on"
+    if last < first:
+        return "no offsets lost"
+    return f"offset {first}" if last == first else f"offsets {first} to {last}"
+
+
+def words_of(error: KafkaLogError) -> tuple[str, str | None, str | None]:
+    """What an error says is wrong, what was expected and what was found."""
+    expected, found = (None if each is None else str(each) for each in (error.expected, error.found))
+    return error.problem, expected, found
+
+
+def too_large_error(size: int, most: int) -> LimitError:
+    """The error for a batch of `size` bytes where only `most` are allowed."""
+    return LimitError(
+        "a batch is larger than is allowed",
+        found=f"{size} bytes",
+        expected=f"at most {most}",
+        remedy="Raise maxDecompressedBatchBytes if the batch is known to be good",
+    )
+
+
+def raise_damage(damage: Damage) -> None:
+    """What FAILFAST does about damage; a torn end of the log is none.
+
+    Raises
+    ------
+    KafkaLogError
+    """
+    if damage.kind is not Kind.TORN:
+        raise damage.to_error()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _FIRST_WINDOW_SIZE = 1 << 12
 _WINDOW_SIZE = 1 << 18
 _CODEC_MASK = 7
+_HEADER_SIZES = {1: 26, 2: V2_HEADER_SIZE}
+"""What has to be there of an entry to know all of `EntryHeader`; of v0 it is the attributes."""
 _LARGEST_CHECKED = 64 << 20
 """Larger batches are not read only to find out whether a place is a good one to start from."""
 
@@ -162,7 +164,7 @@ def read_header(source: LocalFile, position: int) -> EntryHeader | None:
 
 def _unwalked_header(data: bytes, position: int, size: int) -> EntryHeader | None:
     """A header whose entry is larger than `data`."""
-    if len(data) <= MAGIC_POSITION + 1 or (data[MAGIC_POSITION] == 2 and len(data) < V2_HEADER_SIZE):
+    if len(data) <= MAGIC_POSITION + 1 or len(data) < _HEADER_SIZES.get(data[MAGIC_POSITION], 0):
         return None
     (first_offset,) = struct.unpack_from(">q", data)
     magic = data[MAGIC_POSITION]

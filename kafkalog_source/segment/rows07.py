@@ -8,7 +8,7 @@ from kafkalog_source._core.codes import CODE
 from kafkalog_source._core.walk07 import Entries07
 from kafkalog_source.batch import problem_of_07
 from kafkalog_source.errors import UnsupportedFormatError
-from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.damage import Kind, too_large_error
 from kafkalog_source.segment.entries07 import check_reach, message_begins_at, message_is_sound
 from kafkalog_source.segment.resync07 import Resync
 from kafkalog_source.segment.rows import FIRST_WINDOW_SIZE, WINDOW_SIZE, Span, SpanReader
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kafkalog_source._core.decode07 import Decoder07
     from kafkalog_source._core.memory import Scratch
     from kafkalog_source.errors import CodecError, KafkaLogError, LimitError
+    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.source import LocalFile
 
 _END, _INCOMPLETE, _PAST_OFFSETS = (CODE[name] for name in ("end", "incomplete", "past_offsets"))
@@ -59,23 +60,43 @@ class SpanReader07(SpanReader):
             self._entries.origin = self._base + position
             code = self._entries.walk(self._window.memory, self._window.size)
             self._resumed = False
-            self._check_sizes(position)
+            too_large = self._keep_small()
             yield from self._decode(position)
             position += self._entries.walked
             want = min(4 * want, WINDOW_SIZE)
             if self._resumed:
                 continue
+            if too_large is not None:
+                position = self._behind_too_large(position, too_large)
+                yield
+                continue
             if code == _PAST_OFFSETS:
                 return
-            if code == _INCOMPLETE and self._entries.next_size <= self._span.end - position:
-                self._check_size(position, self._entries.next_size)
+            if code == _INCOMPLETE and self._entries.next_size <= min(self._span.end - position, self._largest_batch):
                 want = max(want, self._entries.next_size)
             elif code != _END:
                 position = self._behind_damage(position, code)
+                yield
 
-    def _bad_entry(
-        self, position: int, reason: str, expected: str | None, error: CodecError | LimitError | None
-    ) -> None:
+    def _keep_small(self) -> int | None:
+        """Forget the window's messages from the first on that is too large, and give its size."""
+        entries = self._entries
+        if self._largest_batch < self._window.size:
+            for index in range(entries.count):
+                start, size, *_ = entries.entry(index)
+                if size > self._largest_batch:
+                    entries.resume_behind(index, start)
+                    return int(size)
+        return None
+
+    def _behind_too_large(self, position: int, size: int) -> int:
+        end = position + size
+        if not message_is_sound(self._source, position, end):
+            end = self._true_end(position, end)
+        self._tell_of(position, end, Kind.DAMAGED, _INCOMPLETE, too_large_error(size, self._largest_batch))
+        return end
+
+    def _bad_entry(self, position: int, code: int, error: CodecError | LimitError | None) -> bool:
         index = self._decoder.index
         start, size, *_ = self._entries.entry(index)
         at = position + start
@@ -84,8 +105,9 @@ class SpanReader07(SpanReader):
             end = self._true_end(at, end)
             self._entries.resume_behind(index, end - position)
             self._resumed = True
-        self._tell(at, end, Kind.DAMAGED, reason, expected, error)
+        self._tell_of(at, end, Kind.DAMAGED, code, error)
         self._decoder.skip()
+        return False
 
     def _true_end(self, at: int, end: int) -> int:
         """Where reading goes on behind the message at `at`, whose checksum is wrong and whose length says `end`."""
@@ -102,25 +124,24 @@ class SpanReader07(SpanReader):
             or (self._span.to_file_end and is_zero_to_end(self._source, position))
         )
 
-    def _behind_damage(self, position: int, code: int) -> int:
+    def _behind_damage(self, position: int, code: int, too_large: int | None = None) -> int:
         source, span = self._source, self._span
+        if code == _INCOMPLETE and self._entries.next_size <= span.end - position:
+            return self._behind_too_large(position, self._entries.next_size)
         if span.to_file_end and is_zero_to_end(source, position):
             return span.end
         found = self._resync.behind(position, span.end)
         torn = code == _INCOMPLETE and found is None and span.to_file_end
-        if position == 0 and found is None and span.to_file_end and not torn:
-            raise _not_a_segment(source)
+        none = position == 0 and found is None and span.to_file_end and not torn
         end = span.end if found is None else found
         kind = Kind.TORN if torn and span.torn_is_benign else Kind.DAMAGED
-        self._tell(position, end, kind, *problem_of_07(code), None)
+        self._tell_of(position, end, kind, code, _not_a_segment(source) if none else None)
         return end
 
-    def _tell(
-        self, position: int, end: int, kind: Kind, reason: str, expected: str | None, error: KafkaLogError | None
-    ) -> None:
+    def _tell_of(self, position: int, end: int, kind: Kind, code: int, error: KafkaLogError | None) -> None:
         """Every offset in the region may be one that is lost."""
         first, last = self._base + position, self._base + end - 1
-        self._on_damage(Damage(self._source.path, position, end - position, kind, reason, expected, error, first, last))
+        self._tell(position, end, kind, code, error, first - 1, last)
 
 
 def _not_a_segment(source: LocalFile) -> UnsupportedFormatError:

@@ -12,14 +12,26 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.entries import EntryHeader, sound_entry_at, walk_headers, walk_runs
+from kafkalog_source.segment.damage import Damage, Kind, raise_damage
+from kafkalog_source.segment.entries import (
+    EntryHeader,
+    is_sound,
+    read_header,
+    sound_entry_at,
+    walk_headers,
+    walk_runs,
+)
 from kafkalog_source.segment.index import OffsetIndex, TimeIndex
+from kafkalog_source.segment.regions import TOO_HIGH, refuted_by
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.tail import is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+_LARGEST_DECODED = 16 << 20
+"""Of larger wrappers the first offset is not found out while seeking."""
+_NO_BATCH = "no batch begins here, and batches follow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,8 @@ class SegmentPlace:
     offset_index, time_index : str or None
     is_07 : bool
         Whether it is a segment of Kafka 0.7, which has no index.
+    end : int or None
+        Where the part of the file ends that counts, if that is not all of it.
     """
 
     path: str
@@ -42,6 +56,7 @@ class SegmentPlace:
     offset_index: str | None = None
     time_index: str | None = None
     is_07: bool = False
+    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +69,7 @@ class Cut:
     below : int
         All offsets before the position are below this one.
     least : int
-        No offset from the position on is below this one. A v0 or v1 wrapper tells only its last offset, so that
-        here it is the segment's base offset.
+        No offset from the position on is below this one.
     """
 
     position: int
@@ -69,6 +83,8 @@ class Seeker:
     def __init__(self, place: SegmentPlace) -> None:
         self.place = place
         self.source = LocalFile(place.path)
+        if place.end is not None:
+            self.source.size = min(self.source.size, place.end)
         self._offsets = OffsetIndex(place.offset_index, place.least)
 
     @property
@@ -95,26 +111,55 @@ class Seeker:
         header = self._sound(entry.position)
         return header.position if header is not None and header.first_offset <= offset else 0
 
-    def headers_from(self, offset: int) -> Iterator[EntryHeader]:
+    def headers_from(self, offset: int, on_damage: Callable[[Damage], None] = raise_damage) -> Iterator[EntryHeader]:
         """The headers from `start_of` on; those whose offsets all lie below `offset` are left out.
+
+        Where batches follow behind damage, `on_damage` is told of it, and if it returns, these are given too.
 
         Raises
         ------
         CorruptBatchError
-            Batches follow behind one whose header is damaged.
+            By default, for damage.
         """
-        end, last_offset = self.start_of(offset), self.place.least - 1
-        for header in self._walk(end):
-            end, last_offset = header.position + header.size, header.last_offset
-            if header.last_offset >= offset:
-                yield header
-        resumed = self._behind_damage(end, last_offset)
+        position: int | None = self.start_of(offset)
+        least = self.place.least
+        while position is not None:
+            end, above, held = position, least - 1, None
+            for header in self._walk(position, least):
+                # A header is given when the one behind it has shown that its offsets are none too high.
+                if held is not None:
+                    above = held.last_offset
+                    if above >= offset:
+                        yield held
+                held, end = header, header.position + header.size
+            damage, is_held_right = self._damage_at(held, end, above)
+            if held is not None and is_held_right and held.last_offset >= offset:
+                yield held
+            position = None
+            if damage is not None:
+                on_damage(damage)
+                position, least = damage.position + damage.size, damage.first_offset or 0
+
+    def _damage_at(self, held: EntryHeader | None, end: int, above: int) -> tuple[Damage | None, bool]:
+        """The damage that headers end with before others follow, and whether the last header, `held`, is none of it."""
+        if held is not None:
+            following = self._refuting(held, end, above)
+            if following is not None:
+                lost = (above + 1, following.first_offset - 1)
+                return self._damage(held.position, end, TOO_HIGH[0], *lost), False
+            above = held.last_offset
+        resumed = self._behind_damage(end, above)
         # A broker may have written a batch where none was before.
-        if resumed is not None and self._sound(end) is None:
-            reason = "no batch begins here, and batches follow"
-            raise Damage(
-                self.place.path, end, resumed - end, Kind.DAMAGED, reason, first_offset=last_offset + 1
-            ).to_error()
+        if resumed is None or sound_entry_at(self.source, end, above + 1, self.place.bound) is not None:
+            return None, True
+        return self._damage(end, resumed, _NO_BATCH, above + 1), True
+
+    def _refuting(self, held: EntryHeader, end: int, above: int) -> EntryHeader | None:
+        return refuted_by(self.source, held, above, self.place.bound, _LARGEST_DECODED)
+
+    def _damage(self, position: int, end: int, reason: str, first: int, last: int | None = None) -> Damage:
+        size = end - position
+        return Damage(self.place.path, position, size, Kind.DAMAGED, reason, first_offset=first, last_offset=last)
 
     def last_header(self, *, behind_damage: bool = False) -> EntryHeader | None:
         """The last header that can be reached; None for a file without one.
@@ -134,8 +179,8 @@ class Seeker:
             position = self._behind_damage(end, above)
         return header
 
-    def _walk(self, position: int) -> Iterator[EntryHeader]:
-        return walk_headers(self.source, position, self.place.least, self.place.bound)
+    def _walk(self, position: int, least: int | None = None) -> Iterator[EntryHeader]:
+        return walk_headers(self.source, position, self.place.least if least is None else least, self.place.bound)
 
     def _behind_damage(self, position: int, above: int) -> int | None:
         """Where batches go on behind `position`, at which none begins; None if the file just ends."""
@@ -172,29 +217,56 @@ class Seeker:
         if not start < position < end:
             return None
         header = self._sound(position)
-        return None if header is None else self._cut_before(header)
+        if header is None:
+            return None
+        entry = self._offsets.before(position)
+        start = start if entry is None else max(start, entry.position)
+        before = None
+        for each in self._walk(start):
+            if each.position >= position:
+                break
+            before = each
+        return None if before is None else self._cut_between(before, header)
 
-    def _cut_before(self, header: EntryHeader) -> Cut:
-        least = header.first_offset if header.magic == 2 else self.place.least
+    def _cut_between(self, before: EntryHeader, header: EntryHeader) -> Cut | None:
+        """The cut between two headers in a row; None if those around it do not prove it to be right.
+
+        No checksum covers an offset. With a wrong one at a piece's border, what is right would be damage in one piece,
+        and what is wrong would be none in the other.
+        """
+        rises = before.position + before.size == header.position and before.last_offset < header.first_offset
+        if not (rises and is_sound(self.source, before) and is_sound(self.source, header)):
+            return None
+        following = read_header(self.source, header.position + header.size)
+        if following is not None and following.first_offset <= header.last_offset:
+            return None
+        # A v0 or v1 wrapper tells only its last offset.
+        least = header.first_offset if header.magic == 2 else before.last_offset + 1
         return Cut(header.position, header.first_offset, least)
 
     def _walked_cuts(self, start: int, end: int, size: int) -> Iterator[Cut]:
         piece_start = start
+        before: EntryHeader | None = None
         for run in walk_runs(self.source, start, self.place.least, self.place.bound):
             index = 0
             while True:
+                # Of all headers only those where a piece would become too large are looked at.
                 index = bisect_right(range(run.count), piece_start + size, lo=index, key=run.end)
                 if index == run.count:
                     break
                 header = run.header(index)
                 if header.position >= end:
                     return
-                if header.position > piece_start:
-                    yield self._cut_before(header)
+                before = run.header(index - 1) if index else before
+                cut = None
+                if before is not None and header.position > piece_start:
+                    cut = self._cut_between(before, header)
+                if cut is not None:
+                    yield cut
                     piece_start = header.position
                 else:
-                    # An entry that is larger than a piece is one by itself.
                     index += 1
+            before = run.header(run.count - 1)
 
     def _sound(self, position: int) -> EntryHeader | None:
         return sound_entry_at(self.source, position, self.place.least, self.place.bound)
@@ -210,7 +282,8 @@ def scan_start_for_time(seeker: Seeker, timestamp_ms: int) -> int:
         entry = times.below(timestamp_ms)
     if entry is None or not place.least <= entry.offset < place.bound:
         return place.least
-    header = next(seeker.headers_from(entry.offset), None)
+    # What is damaged before it is told by whoever reads it.
+    header = next(seeker.headers_from(entry.offset, lambda _: None), None)
     if header is None or header.first_offset > entry.offset or header.max_timestamp_ms != entry.timestamp_ms:
         return place.least
     return entry.offset + 1

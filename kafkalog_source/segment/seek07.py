@@ -19,6 +19,7 @@ from kafkalog_source.segment.tail import is_zero_to_end
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kafkalog_source.segment.entries import EntryHeader
     from kafkalog_source.segment.entries07 import MessageHeader07
 
 
@@ -75,7 +76,11 @@ class Seeker07(Seeker):
     def _reach(self, position: int, stop: int = MAX_OFFSET) -> tuple[int, MessageHeader07 | None]:
         return walk_to_07(self.source, position, self.place.least, self.place.bound, stop)
 
-    def _walk(self, position: int) -> Iterator[MessageHeader07]:
+    def _refuting(self, held: EntryHeader, end: int, above: int) -> EntryHeader | None:
+        """A position cannot contradict another one."""
+        return None
+
+    def _walk(self, position: int, least: int | None = None) -> Iterator[MessageHeader07]:
         return walk_headers_07(self.source, position, self.place.least, self.place.bound)
 
     def _behind_damage(self, position: int, above: int) -> int | None:

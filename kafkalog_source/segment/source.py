@@ -9,6 +9,9 @@ from typing import Protocol, Self
 
 from kafkalog_source.errors import LogDirError
 
+_COPY_SIZE = 64 << 20
+_BUFFER_SIZE = 1 << 20
+
 
 class Source(Protocol):
     """A file of known size.
@@ -90,6 +93,26 @@ class LocalFile:
         buffer = bytearray(max(0, min(size, self.size - position)))
         return bytes(buffer[: self.read_into(position, memoryview(buffer))])
 
+    def copy_to(self, descriptor: int, position: int, size: int) -> None:
+        """Append `size` bytes from `position` on to another open file, by the system itself where it can.
+
+        Raises
+        ------
+        LogDirError
+            The file cannot be read there, or has become shorter.
+        OSError
+            The other file cannot be written.
+        """
+        end = position + size
+        while position < end:
+            count = _copied_by_system(self._descriptor, descriptor, position, min(end - position, _COPY_SIZE))
+            if count is None:
+                data = self.read(position, min(end - position, _BUFFER_SIZE))
+                count = os.write(descriptor, data) if data else 0
+            if count == 0:
+                raise LogDirError("the file has become shorter", file=self.path, position=position)
+            position += count
+
     def close(self) -> None:
         """Close the file; a second call does nothing."""
         descriptor, self._descriptor = self._descriptor, -1
@@ -101,6 +124,19 @@ class LocalFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _copied_by_system(source: int, target: int, position: int, size: int) -> int | None:
+    """Bytes that the system copied from one file to the end of another; None if it has to be done by hand."""
+    if not hasattr(os, "copy_file_range"):
+        return None
+    try:
+        # A file system that can shares the blocks, so that nothing is copied at all.
+        return os.copy_file_range(source, target, size, offset_src=position)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        return None
 
 
 def _cannot_read(path: str, error: OSError, position: int | None = None) -> LogDirError:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.walk import find_entry
 from kafkalog_source.errors import KafkaLogError, UnsupportedFormatError
-from kafkalog_source.format import LOG_OVERHEAD, V0_MIN_LENGTH, V2_HEADER_SIZE
+from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
 from kafkalog_source.segment.entries import sound_entry_at
 
 if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _WINDOW_SIZE = 1 << 20
+_FIRST_WINDOW_SIZE = 1 << 12
 _MOST_CHECKED = 4 << 30
 """Bytes read in search of the next batch: bytes made to look like one header after another must not take hours."""
 _FEWEST_ZEROS = 16
@@ -54,24 +55,42 @@ def ends_half_written(source: LocalFile, position: int) -> bool:
     return end < source.size and not any(source.read(start, end - start)) and is_zero_to_end(source, end)
 
 
-def next_sound_entry(source: LocalFile, start: int, end: int, above: int, bound: int) -> int | None:
-    """The first position in [start, end) where a batch begins, with a right checksum and offsets that fit."""
+def next_sound_entry(
+    source: LocalFile,
+    start: int,
+    end: int,
+    above: int,
+    bound: int,
+    begin_before: int | None = None,
+    most_read: int | None = None,
+) -> int | None:
+    """The first position in [start, end) where a batch begins, with a right checksum and offsets that fit.
+
+    With `begin_before` it has to begin before that position, and to end at `end` at the latest as ever. The search
+    ends when so much was read of the file in all as `most_read` says.
+    """
+    last = end if begin_before is None else min(end, begin_before)
+    headers_end = min(end, last + V2_HEADER_SIZE)
     window = Scratch()
-    window.reserve(_WINDOW_SIZE)
     bound = min(bound, above + _WIDEST_SEGMENT)
-    most_read = source.bytes_read + _MOST_CHECKED
-    while start < end:
-        size = min(_WINDOW_SIZE, end - start)
+    most_read = source.bytes_read + _MOST_CHECKED if most_read is None else most_read
+    want = _FIRST_WINDOW_SIZE
+    while start < last:
+        # No header begins in a hole of the file, where all is zero.
+        start = max(start, min(source.next_data(start) - V2_HEADER_SIZE, last))
+        size = min(want, headers_end - start)
+        want = min(4 * want, _WINDOW_SIZE)
+        window.reserve(size)
         with window.view(0, size) as room:
             got = source.read_into(start, room)
         at = find_entry(window, 0, got, end - start - got, above, bound)
-        while at >= 0:
+        while 0 <= at < last - start:
             if source.bytes_read > most_read:
                 return None
             if sound_entry_at(source, start + at, above + 1, bound) is not None:
                 return start + at
             at = find_entry(window, at + 1, got, end - start - got, above, bound)
-        if got < V2_HEADER_SIZE or start + got >= end:
+        if got < V2_HEADER_SIZE or start + got >= headers_end:
             return None
         # The windows overlap by a header, which may lie across their border.
         start += got - V2_HEADER_SIZE + 1
@@ -85,11 +104,27 @@ def begins_like_a_segment(source: LocalFile, least: int) -> bool:
     return len(head) < LOG_OVERHEAD or least <= offset < least + _WIDEST_SEGMENT
 
 
+def begins_cut(source: LocalFile, position: int, above: int) -> bool:
+    """Whether a header of a fitting offset is at `position`, whose batch the end of the file cuts."""
+    head = source.read(position, MAGIC_POSITION + 1)
+    offset = int.from_bytes(head[:8], "big", signed=True)
+    size = LOG_OVERHEAD + int.from_bytes(head[8:LOG_OVERHEAD], "big", signed=True)
+    if len(head) <= MAGIC_POSITION or head[MAGIC_POSITION] > 2 or size <= source.size - position:
+        return False
+    return above < offset < above + _WIDEST_SEGMENT
+
+
 def not_a_segment(source: LocalFile) -> KafkaLogError:
-    """The error for a file that holds no batch at all and does not begin like one."""
+    """The error for a file that holds no batch at all and does not begin like one.
+
+    Raises
+    ------
+    UnsupportedFormatError
+        It is a segment of Redpanda: that is no damage, which a mode may pass over.
+    """
     head = source.read(0, V2_HEADER_SIZE)
     if _is_redpanda(head, source.size):
-        return UnsupportedFormatError(
+        raise UnsupportedFormatError(
             "this is a segment of Redpanda, whose layout is not Kafka's",
             file=source.path,
             position=0,

@@ -13,6 +13,8 @@ from kafkalog_source.batch import problem_of
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import CodecError, DataLossError, LimitError
 from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.entries import behind_wrong_offset, is_sound, read_header
+from kafkalog_source.segment.regions import TOO_HIGH
 from kafkalog_source.segment.tail import ends_half_written, is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ class HeaderPass:
     ) -> None:
         self._source = source
         self._tracker = tracker
+        self._least = least
         self._bound = bound
         self._end = end
         self._is_last = is_last
@@ -102,9 +105,9 @@ class HeaderPass:
 
     def steps(self) -> Iterator[None]:
         """Follow the batches from `position` on, giving way now and then."""
-        tracker, want = self._tracker, _FIRST_SIZE
+        source, tracker, want = self._source, self._tracker, _FIRST_SIZE
         self._window.reserve(_WINDOW_SIZE)
-        while self.position < self._end and not tracker.is_settled:
+        while self.position < self._end and not (tracker.is_settled and not self._goes_back(self.position)):
             before = tracker.found_count
             code = self._walk(self.position, want)
             self.position += tracker.walked
@@ -114,8 +117,14 @@ class HeaderPass:
                     self._peek()
                 else:
                     want = min(max(_FIRST_SIZE, 4 * want), _WINDOW_SIZE)
+            elif code == _PAST_OFFSETS and tracker.is_settled:
+                pass  # The loop's condition has the last word.
             elif code == _PAST_OFFSETS:
-                return
+                following = behind_wrong_offset(source, self.position)
+                if following is None or following.first_offset <= tracker.last_offset:
+                    return
+                self._tell(self.position, following.position, Kind.DAMAGED, TOO_HIGH)
+                self.position = following.position
             elif code == _INCOMPLETE and tracker.next_size <= min(self._end - self.position, _LARGEST_CONTROL_BATCH):
                 want = max(want, tracker.next_size)
             else:
@@ -186,20 +195,28 @@ class HeaderPass:
             return position
         above = tracker.last_offset
         found = next_sound_entry(source, position + 1, self._end, above, self._bound)
+        if found is None and self._goes_back(position):
+            return position
         cut = code == _INCOMPLETE and tracker.next_size > self._end - position
         torn = found is None and self._is_last and (cut or ends_half_written(source, position))
         end = self._end if found is None else found
-        reason, expected = problem_of(code)
-        self._on_damage(
-            Damage(
-                source.path,
-                position,
-                end - position,
-                Kind.TORN if torn else Kind.DAMAGED,
-                reason,
-                expected,
-                None,
-                above + 1,
-            )
-        )
+        self._tell(position, end, Kind.TORN if torn else Kind.DAMAGED, problem_of(code))
         return end
+
+    def _goes_back(self, position: int) -> bool:
+        """Go on at `position` all the same if the batches from there on show that offsets before it are too high."""
+        low = read_header(self._source, position)
+        if low is None or low.first_offset > self._tracker.last_offset or not is_sound(self._source, low):
+            return False
+        if not self._least <= low.first_offset <= low.last_offset < self._bound:
+            return False
+        above = self._tracker.last_offset
+        if next_sound_entry(self._source, position + 1, self._end, above, self._bound) is not None:
+            return False
+        self._tell(position, position + low.size, Kind.DAMAGED, TOO_HIGH)
+        self._tracker.go_back(low.first_offset)
+        return True
+
+    def _tell(self, position: int, end: int, kind: Kind, problem: tuple[str, str | None]) -> None:
+        above, size = self._tracker.last_offset, end - position
+        self._on_damage(Damage(self._source.path, position, size, kind, *problem, None, above + 1))

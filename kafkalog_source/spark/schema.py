@@ -56,15 +56,37 @@ SPARK_TYPES: dict[str, DataType] = {
 }
 """Every column and its Spark type, in the documented order."""
 
+DAMAGE_TYPES: dict[str, DataType] = {
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "file": StringType(),
+    "position": LongType(),
+    "size": LongType(),
+    "kind": StringType(),
+    "reason": StringType(),
+    "expected": StringType(),
+    "found": StringType(),
+    "first_offset": LongType(),
+    "last_offset": LongType(),
+}
+"""The columns of ``view=damage``."""
+
 _DEFAULT = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
-# What builds one of these takes it out.
-_NOT_YET = frozenset({"_corrupt_record"})
+_CORRUPT_RECORD = "_corrupt_record"
 
 
 def default_schema(options: ReadOptions) -> StructType:
-    """Give the schema of a read that names none: that of Spark's Kafka source, with headers."""
-    names = [name for name in _DEFAULT if name != "headers" or options.include_headers]
-    return StructType([StructField(name, SPARK_TYPES[name]) for name in names])
+    """Give the schema of a read that names none: that of Spark's Kafka source with headers, or a view's."""
+    existing = _existing(options)
+    names = list(existing)
+    if options.view == "records":
+        names = [name for name in _DEFAULT if name != "headers" or options.include_headers]
+        names += [_CORRUPT_RECORD] if options.mode == "PERMISSIVE" else []
+    return StructType([StructField(name, existing[name]) for name in names])
+
+
+def _existing(options: ReadOptions) -> dict[str, DataType]:
+    return DAMAGE_TYPES if options.view == "damage" else SPARK_TYPES
 
 
 def projected_columns(schema: StructType, options: ReadOptions) -> tuple[str, ...]:
@@ -73,33 +95,37 @@ def projected_columns(schema: StructType, options: ReadOptions) -> tuple[str, ..
     Raises
     ------
     OptionError
-        For an unknown or doubled name, another type, and a column that the options leave out.
+        For an unknown or doubled name, another type, a column that the options leave out, and one that they demand.
     """
     if not schema.fields:
-        raise OptionError("the schema names no column", remedy=_what_exists())
+        raise OptionError("the schema names no column", remedy=_what_exists(_existing(options)))
     names = [_checked_name(field, options) for field in schema.fields]
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise OptionError(f"the schema names column {doubled[0]} twice", remedy="Name each column once")
+    if options.mode == "PERMISSIVE" and options.view == "records" and _CORRUPT_RECORD not in names:
+        raise OptionError(
+            f"mode=PERMISSIVE tells of damage in column {_CORRUPT_RECORD}, which the schema does not name",
+            remedy=f"Add {_CORRUPT_RECORD} string to the schema, or choose mode=DROPMALFORMED",
+        )
     return tuple(names)
 
 
 def _checked_name(field: StructField, options: ReadOptions) -> str:
-    if field.name not in SPARK_TYPES:
-        raise OptionError(f"there is no column {printable(field.name)}", remedy=_suggestion(field.name))
-    if field.name in _NOT_YET:
-        raise OptionError(f"column {field.name} is not supported yet", remedy="Leave it out of the schema")
+    existing = _existing(options)
+    if field.name not in existing:
+        raise OptionError(f"there is no column {printable(field.name)}", remedy=_suggestion(field.name, existing))
     if field.name == "headers" and not options.include_headers:
         raise OptionError(
             "the schema names column headers, and includeHeaders is false", remedy="Leave one of the two out"
         )
-    expected = SPARK_TYPES[field.name]
+    expected = existing[field.name]
     if field.dataType != expected:
         raise OptionError(
             f"column {field.name} has another type",
             found=printable(_type_text(field.dataType)),
             expected=_type_text(expected),
-            remedy=_what_exists(),
+            remedy=_what_exists(existing),
         )
     return field.name
 
@@ -113,12 +139,11 @@ def _type_text(data_type: DataType) -> str:
     return data_type.simpleString() + inside
 
 
-def _suggestion(name: str) -> str:
-    by_lower = {column.lower(): column for column in SPARK_TYPES}
+def _suggestion(name: str, existing: dict[str, DataType]) -> str:
+    by_lower = {column.lower(): column for column in existing}
     near = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.7)
-    return f"Did you mean {by_lower[near[0]]}? {_what_exists()}" if near else _what_exists()
+    return f"Did you mean {by_lower[near[0]]}? {_what_exists(existing)}" if near else _what_exists(existing)
 
 
-def _what_exists() -> str:
-    built = {name: kind for name, kind in SPARK_TYPES.items() if name not in _NOT_YET}
-    return "Columns are " + ", ".join(f"{name} {kind.simpleString()}" for name, kind in built.items())
+def _what_exists(existing: dict[str, DataType]) -> str:
+    return "Columns are " + ", ".join(f"{name} {kind.simpleString()}" for name, kind in existing.items())

@@ -15,6 +15,9 @@ HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("KAFKALOG_BROKER_CACHE", HERE.parents[1] / "build" / "broker"))
 CLUSTER_ID = "kafkalog-tests-0000000"
 START_SECONDS = 90
+NO_LOG = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
+"""For programs of which only what they print is wanted."""
+_LOG = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
 
 
 class UnavailableError(Exception):
@@ -56,10 +59,13 @@ class Broker:
         Where its partitions are.
     bootstrap : str
         Host and port for clients.
+    log : Path
+        What it says about itself.
     """
 
-    def __init__(self, home: Path, port: int, process: subprocess.Popen[bytes]) -> None:
-        self.log_dir = home / "data"
+    def __init__(self, home: Path, log_dir: Path, port: int, process: subprocess.Popen[bytes]) -> None:
+        self.log_dir = log_dir
+        self.log = home / "broker.log"
         self.bootstrap = f"127.0.0.1:{port}"
         self._process = process
 
@@ -82,8 +88,8 @@ class Broker:
 
 
 @contextmanager
-def running(home: Path, settings: Mapping[str, object]) -> Iterator[Broker]:
-    """A new broker with its files below `home`, which is ended at the end.
+def running(home: Path, settings: Mapping[str, object], log_dir: Path | None = None) -> Iterator[Broker]:
+    """A broker with its files below `home`, which is ended at the end; a new one unless it is given a log dir.
 
     Raises
     ------
@@ -93,21 +99,29 @@ def running(home: Path, settings: Mapping[str, object]) -> Iterator[Broker]:
     jars = class_path()
     port, controller_port = _free_ports(2)
     config = home / "server.properties"
-    config.write_text("".join(f"{k}={v}\n" for k, v in (_settings(home, port, controller_port) | settings).items()))
+    data = log_dir or home / "data"
+    lines = _settings(data, port, controller_port) | settings
+    config.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
     java = ["java", "-Xmx700m", f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}", "-cp", jars]
-    tool = ["kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(config)]
-    formatted = subprocess.run([*java, *tool], capture_output=True, text=True, check=False)
-    if formatted.returncode:
-        raise UnavailableError(f"the broker's storage cannot be formatted: {formatted.stderr[-500:]}")
+    if log_dir is None:
+        _format([*java[:-2], NO_LOG, *java[-2:]], config)
     with (home / "broker.log").open("wb") as log, ExitStack() as stack:
-        process = subprocess.Popen([*java, "kafka.Kafka", str(config)], stdout=log, stderr=subprocess.STDOUT)
-        broker = Broker(home, port, process)
+        command = [*java[:-2], _LOG, *java[-2:], "kafka.Kafka", str(config)]
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        broker = Broker(home, data, port, process)
         stack.callback(lambda: broker.is_running and broker.stop())
         _await(broker, port, home / "broker.log")
         yield broker
 
 
-def _settings(home: Path, port: int, controller_port: int) -> dict[str, object]:
+def _format(java: list[str], config: Path) -> None:
+    command = [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(config)]
+    formatted = subprocess.run(command, capture_output=True, text=True, check=False)
+    if formatted.returncode:
+        raise UnavailableError(f"the broker's storage cannot be formatted: {formatted.stderr[-500:]}")
+
+
+def _settings(log_dir: Path, port: int, controller_port: int) -> dict[str, object]:
     return {
         "process.roles": "broker,controller",
         "node.id": 1,
@@ -115,7 +129,7 @@ def _settings(home: Path, port: int, controller_port: int) -> dict[str, object]:
         "controller.listener.names": "CONTROLLER",
         "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
         "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
-        "log.dirs": home / "data",
+        "log.dirs": log_dir,
         "offsets.topic.replication.factor": 1,
         "transaction.state.log.replication.factor": 1,
         "transaction.state.log.min.isr": 1,

@@ -22,7 +22,7 @@ import pytest
 import kafkalog_source
 from kafkalog_source import KafkaLogError
 from kafkalog_source.errors import DataLossError
-from tests.broker.broker import Broker
+from tests.broker.broker import NO_LOG, Broker
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -62,7 +62,7 @@ class Ledger:
 
 @contextmanager
 def churning(broker: Broker, jars: str, ledgers: Path) -> Iterator[subprocess.Popen[str]]:
-    command = ["java", "-Xmx300m", "-cp", jars, str(Path(__file__).with_name("Churn.java")), broker.bootstrap]
+    command = ["java", "-Xmx300m", NO_LOG, "-cp", jars, str(Path(__file__).with_name("Churn.java")), broker.bootstrap]
     process = subprocess.Popen([*command, str(ledgers), str(SECONDS)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

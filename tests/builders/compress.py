@@ -6,8 +6,8 @@ import gzip
 import struct
 from collections.abc import Callable
 
-import cramjam
 import lz4.block
+import snappy
 import zstandard
 
 from tests.reference.checksums import xxh32
@@ -30,7 +30,7 @@ def gzip_members(data: bytes, *, members: int = 1, level: int = 6) -> bytes:
 
 def snappy_raw(data: bytes) -> bytes:
     """One raw block, as librdkafka writes it."""
-    return bytes(cramjam.snappy.compress_raw(data))
+    return bytes(snappy.compress(data))
 
 
 def snappy_xerial(data: bytes, *, block: int = 32 * 1024, streams: int = 1) -> bytes:

@@ -1,15 +1,18 @@
-"""The sizes that kafkalog reads files by. Small ones let short inputs cross many borders."""
+"""The sizes that kafkalog reads files by, and what it calls. Small ones let short inputs cross many borders."""
 
 from __future__ import annotations
 
 from types import ModuleType
 
+from kafkalog_source._core.native import CFunctions
+from kafkalog_source.batch import decoder
 from kafkalog_source.segment import entries, entries07, rows, rows07, tail
 
 _FIRST = "FIRST_WINDOW_SIZE"
 _WINDOW = "WINDOW_SIZE"
 _BEFORE: dict[tuple[ModuleType, str], int] = {}
 """What the constants were that have been changed."""
+_C_FUNCTIONS = (CFunctions(), decoder.C_FUNCTIONS)
 
 
 def set_windows(*, first: int, window: int, search: int = 1 << 20, headers: int = 1 << 18) -> None:
@@ -20,6 +23,11 @@ def set_windows(*, first: int, window: int, search: int = 1 << 20, headers: int 
     set_constant(tail, _WINDOW, search)
     set_constant(entries, _WINDOW, headers)
     set_constant(entries07, _WINDOW, headers)
+
+
+def set_c_functions(found: bool) -> None:
+    """Choose whether checksums and LZ4 blocks go without Python, which must not matter."""
+    decoder.C_FUNCTIONS = _C_FUNCTIONS[found]
 
 
 def set_constant(module: ModuleType, name: str, size: int) -> None:
@@ -34,5 +42,6 @@ def set_constant(module: ModuleType, name: str, size: int) -> None:
 
 def restore() -> None:
     """Let all constants be what they were."""
+    set_c_functions(True)
     for (module, name), size in _BEFORE.items():
         setattr(module, name, size)

@@ -167,6 +167,13 @@ class TestOnSpark:
         printed = capsys.readouterr()
         assert str(damaged) in printed.err
         assert "CorruptBatchError" in printed.err
+        for mode, corrupt in (("DROPMALFORMED", 0), ("PERMISSIVE", 1)):
+            output = tmp_path / mode
+            arguments = [str(tmp_path / "logs"), "--output", str(output), "--option", f"mode={mode}", "--json"]
+            assert main(arguments) == 0
+            summary = json.loads(capsys.readouterr().out)
+            assert summary["damage"] == 1
+            assert summary["records"] + corrupt == len(parquet_rows(output))
 
 
 @pytest.mark.spark

@@ -115,14 +115,14 @@ def test_an_offset_range_gives_the_rows_inside_it(
 
 def target_times(records: list[RefRecord]) -> st.SearchStrategy[int]:
     """Times that records have, times just beside them, and the earliest and a late one."""
-    times = {us // 1000 for us in (record.timestamp_us for record in records) if us is not None}
+    times = {record.timestamp_ms for record in records if record.timestamp_ms is not None}
     near = {time + by for time in times for by in (-1, 0, 1)}
     return st.sampled_from(sorted(time for time in near | {0, 2**42 + 1} if 0 <= time < 2**63))
 
 
 def first_as_late(records: list[RefRecord], time: int, earliest: int) -> int | None:
     """What a broker's ``offsetsForTimes`` gives: the first in the order of offsets, whatever comes behind it."""
-    late = (r.offset for r in records if r.timestamp_us is not None and r.timestamp_us >= time * 1000)
+    late = (r.offset for r in records if r.timestamp_ms is not None and r.timestamp_ms >= time)
     return next((offset for offset in late if offset >= earliest), None)
 
 

@@ -17,6 +17,9 @@ MOST_OUTPUT = 256 << 20
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 LZ4_MAGIC = b"\x04\x22\x4d\x18"
 ZSTD_WINDOW = 1 << 27
+ZSTD_STEP = 64
+"""Bytes of a frame that are decompressed at a time. Four of them can stand for 128 KiB: thousands would make far more
+than MOST_OUTPUT before that is noticed."""
 
 
 def codec_name(attributes: int, magic: int) -> str:
@@ -139,31 +142,32 @@ def _lz4_block(block: bytes, largest: int) -> bytes:
 
 def unzstd(payload: bytes) -> bytes:
     """One zstd frame or several, skippable ones among them."""
-    out, rest = bytearray(), payload
+    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
+    out, at = bytearray(), 0
     while True:
-        if rest[1:4] == b"\x2a\x4d\x18" and rest[0] & 0xF0 == 0x50:
-            skipped = Cursor(rest[4:])
-            skipped.take(int.from_bytes(skipped.take(4, "skippable size"), "little"), "skippable frame")
-            rest = rest[4 + skipped.at :]
+        if payload[at + 1 : at + 4] == b"\x2a\x4d\x18" and payload[at] & 0xF0 == 0x50:
+            cursor = Cursor(payload[at + 4 :])
+            cursor.take(int.from_bytes(cursor.take(4, "skippable size"), "little"), "skippable frame")
+            at += 4 + cursor.at
         else:
-            piece, rest = _zstd_frame(rest, MOST_OUTPUT - len(out))
-            out += piece
-        if not rest:
+            at = _zstd_frame(decompressor, payload, at, out)
+        if at == len(payload):
             return bytes(out)
 
 
-def _zstd_frame(payload: bytes, room: int) -> tuple[bytes, bytes]:
-    frame = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()
-    out = bytearray()
-    for at in range(0, len(payload), 4096):
+def _zstd_frame(decompressor: zstandard.ZstdDecompressor, payload: bytes, at: int, out: bytearray) -> int:
+    """Append what the frame at `at` holds to `out`, and give the place behind it."""
+    frame = decompressor.decompressobj()
+    while at < len(payload):
+        piece = payload[at : at + ZSTD_STEP]
         try:
-            out += frame.decompress(payload[at : at + 4096])
+            out += frame.decompress(piece)
         except zstandard.ZstdError as error:
             raise Bad(f"zstd: {error}") from error
-        if len(out) > room:
-            raise Bad(f"more than {MOST_OUTPUT} decompressed bytes")
+        _bounded(len(out))
+        at += len(piece)
         if frame.eof:
-            return bytes(out), frame.unused_data + payload[at + 4096 :]
+            return at - len(frame.unused_data)
     raise Bad("zstd frame is cut short")
 
 

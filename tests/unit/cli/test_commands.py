@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import Batch, Header, Message, Record, Wrapper, partition_dir, write_segment
+from tests.builders import Batch, Header, Message, Record, Wrapper, encode, partition_dir, write_segment
 from tests.builders.v07 import Message07, write_segment_07
 from tests.unit.cli.conftest import Run
 
@@ -78,6 +78,23 @@ def test_ls_tells_topic_ids_and_which_cannot_be_read(kafkalog: Kafkalog, logs: P
     (warning,) = document["warnings"]
     assert "orders-1/partition.metadata: damaged checkpoint, in line 1" in warning
     assert warning in run.err
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--subscribe", "nope"], ["--subscribe", "orders,nope"], ["--assign", '{"orders":[0,7],"nope":[1]}']],
+)
+def test_ls_and_dump_refuse_what_is_not_there_alike(kafkalog: Kafkalog, logs: Path, flags: list[str]) -> None:
+    ls, dump = kafkalog("ls", logs, *flags), kafkalog("dump", logs, *flags)
+    assert ls == dump
+    assert (ls.status, ls.out) == (2, "")
+    assert "nope" in ls.err
+
+
+def test_ls_says_if_nothing_was_chosen(kafkalog: Kafkalog, logs: Path) -> None:
+    run = kafkalog("ls", logs, "--subscribe-pattern", "no such.*")
+    assert run.status == 0
+    assert run.err.startswith("kafkalog: warning: no partition was chosen")
 
 
 def test_ls_as_json(kafkalog: Kafkalog, logs: Path) -> None:
@@ -272,3 +289,48 @@ def test_nothing_is_written_below_the_path(kafkalog: Kafkalog, logs: Path) -> No
     kafkalog("ls", logs, "--segments")
     kafkalog("dump", logs)
     assert {path: path.stat().st_mtime_ns for path in logs.rglob("*")} == before
+
+
+@pytest.fixture
+def harmed(tmp_path: Path) -> Path:
+    """A partition of three batches, of which the second is damaged and the third is cut."""
+    content = bytearray(encode([Batch([Record(b"k", b"v")], base_offset=i) for i in range(3)])[:-2])
+    content[len(content) // 2] ^= 1
+    return write_segment(partition_dir(tmp_path, "orders", 0), bytes(content)).parent
+
+
+def test_dump_ends_at_damage_and_says_where(kafkalog: Kafkalog, harmed: Path) -> None:
+    run = kafkalog("dump", harmed)
+    assert run.status == 1
+    assert "base offset 1: the batch's checksum is wrong" in run.err
+
+
+def test_dump_skips_damage_and_says_what_is_lost(kafkalog: Kafkalog, harmed: Path) -> None:
+    run = kafkalog("dump", harmed, "--mode", "DROPMALFORMED", "--columns", "offset")
+    assert (run.status, run.out) == (0, "offset=0\n")
+    lines = run.err.splitlines()
+    assert len(lines) == 2
+    assert "bytes damaged, offsets from 1 on: the batch's checksum is wrong" in lines[0]
+    assert "bytes torn, offsets from 1 on" in lines[1]
+
+
+def test_dump_shows_damage_among_the_records(kafkalog: Kafkalog, harmed: Path) -> None:
+    run = kafkalog("dump", harmed, "--mode", "permissive")
+    assert [line.split()[0] for line in run.out.splitlines()] == ["orders-0@0", "orders-0@1"]
+    assert "_corrupt_record" not in run.out.splitlines()[0]
+    assert '"first_offset": 1' in run.out.splitlines()[1]
+    assert len(run.err.splitlines()) == 1
+    rows = [json.loads(line) for line in kafkalog("dump", harmed, "--mode", "PERMISSIVE", "--json").out.splitlines()]
+    assert [row["_corrupt_record"] is None for row in rows] == [True, False]
+
+
+def test_dump_shows_what_a_broker_would_keep(kafkalog: Kafkalog, harmed: Path) -> None:
+    run = kafkalog("dump", harmed, "--mode", "RECOVER", "--columns", "offset")
+    assert (run.status, run.out) == (0, "offset=0\n")
+    assert "a broker's recovery cuts the log here" in run.err
+
+
+def test_dump_shows_damage_alone(kafkalog: Kafkalog, harmed: Path) -> None:
+    run = kafkalog("dump", harmed, "--view", "damage", "--json")
+    assert (run.status, run.err) == (0, "")
+    assert [json.loads(line)["kind"] for line in run.out.splitlines()] == ["damaged", "torn"]

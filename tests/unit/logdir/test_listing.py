@@ -90,6 +90,21 @@ def test_a_damaged_checkpoint_counts_as_absent_and_is_told(write: Write, tmp_pat
     assert "as if it were absent" in listing.warnings[0]
 
 
+def test_log_starts_that_a_copy_left_out_are_a_warning(write: Write, tmp_path: Path) -> None:
+    write(f"a-0/{log(0)}", f"b-1/{log(0)}", "b-1/leader-epoch-checkpoint")
+    (warning,) = listed(tmp_path).warnings
+    assert "log-start-offset-checkpoint: there is no such file" in warning
+    assert listed(tmp_path / "a-0", tmp_path / "b-1").warnings == (warning,)
+    assert not listed(tmp_path / "b-1" / log(0)).warnings
+    write("log-start-offset-checkpoint", content=b"0\n0\n")
+    assert not listed(tmp_path).warnings
+
+
+def test_log_starts_are_not_missed_where_no_broker_wrote_them(write: Write, tmp_path: Path) -> None:
+    write(f"a-0/{log(0)}", "recovery-point-offset-checkpoint", "replication-offset-checkpoint", content=b"0\n0\n")
+    assert not listed(tmp_path).warnings
+
+
 def test_what_is_no_partition_is_skipped(write: Write, tmp_path: Path) -> None:
     write(f"t-0/{log(0)}", "lost+found/x", "not_a_partition/x", "topic-without-number-/x", log(0), "file-0")
     listing = listed(tmp_path)

@@ -85,15 +85,32 @@ def test_records_below_the_log_start_are_deleted(log: Path) -> None:
     assert offsets(log.parent) == [offset for offset in ALL if offset >= 22]
     assert offsets(log) == [offset for offset in ALL if offset >= 22]
     assert offsets(log.parent, **between(23, 31)) == [23, 24, 30]
-    with pytest.raises(DataLossError, match="22 to 35"):
+    with pytest.raises(DataLossError, match=r"deleted.*22 to 35.*includeDeleted=true"):
         offsets(log.parent, startingOffsets={"topic": {0: 21}})
+    with pytest.raises(DataLossError, match="not on disk") as caught:
+        offsets(log.parent, startingOffsets={"topic": {0: 9}})
+    assert "includeDeleted" not in str(caught.value)
     assert offsets(log.parent, startingOffsets={"topic": {0: 0}}, failOnDataLoss="false")[0] == 22
 
 
 @pytest.mark.parametrize("start", [35, 40, 50])
 def test_a_log_start_at_or_behind_the_end_leaves_nothing(log: Path, start: int) -> None:
     (log.parent / "log-start-offset-checkpoint").write_text(f"0\n1\ntopic 0 {start}\n")
-    assert offsets(log.parent) == []
+    read = kafkalog_source.scan(log.parent, columns=["offset"])
+    assert read.to_table().num_rows == 0
+    # At the end is where deleting all records puts it; behind the end it is where no broker would have it.
+    warned = [f"{log}: the log start offset is {start}, and the log ends at 35" in w for w in read.report()["warnings"]]
+    assert warned == ([True] if start > 35 else [])
+    assert offsets(log.parent, includeDeleted=True) == ALL
+
+
+def test_partitions_without_a_high_watermark_are_named_in_one_warning(tmp_path: Path) -> None:
+    for partition in range(25):
+        write_segment(partition_dir(tmp_path, partition=partition), [Batch()])
+    read = kafkalog_source.scan(tmp_path, columns=["offset"], readUpTo="highWatermark")
+    (warning,) = read.report()["warnings"]
+    assert "topic-0, topic-1, " in warning
+    assert "topic-19 and 5 more is known" in warning
 
 
 def test_a_lone_segment_is_shown_as_it_is(log: Path) -> None:

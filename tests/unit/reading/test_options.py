@@ -386,10 +386,8 @@ def test_strategy_is_error_or_latest() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("mode", "PERMISSIVE"),
-        ("mode", "dropmalformed"),
-        ("mode", "RECOVER"),
         ("view", "batches"),
+        ("view", "producer_state"),
         ("maxOffsetsPerTrigger", "10"),
         ("maxBytesPerTrigger", "1m"),
         ("minOffsetsPerTrigger", "10"),

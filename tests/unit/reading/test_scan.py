@@ -115,7 +115,6 @@ def test_threads_have_to_be_one_at_least(log: Path, threads: int) -> None:
         ([], "no column"),
         (["ofset"], "'ofset' does not exist"),
         (["offset", "offset"], "twice"),
-        (["_corrupt_record"], "not supported yet"),
     ],
 )
 def test_columns_that_cannot_be_given_are_refused_at_once(log: Path, columns: list[str], words: str) -> None:

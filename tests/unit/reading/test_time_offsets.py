@@ -73,6 +73,15 @@ def test_no_record_as_late_is_an_error_that_names_the_partition(log: Path) -> No
     assert "startingOffsetsByTimestampStrategy=latest" in str(caught.value)
 
 
+def test_a_record_behind_the_high_watermark_is_not_there_to_be_found(log: Path) -> None:
+    (log / "replication-offset-checkpoint").write_text("0\n1\ntopic 0 15\n")
+    options = {"assign": {"topic": [0]}, "readUpTo": "highWatermark"}
+    assert rows(log, startingTimestamp=T + 14_000, **options) == [(0, 14)]
+    with pytest.raises(OptionError, match="topic-0 is at or after"):
+        rows(log, startingTimestamp=T + 15_000, **options)
+    assert rows(log, startingTimestamp=T + 15_000, startingOffsetsByTimestampStrategy="latest", **options) == []
+
+
 def test_no_record_as_late_starts_at_the_end_by_strategy_latest(log: Path) -> None:
     options = {"startingOffsetsByTimestampStrategy": "latest"}
     assert rows(log, startingTimestamp=T + 38_000, **options) == [(1, 19)]
@@ -136,8 +145,18 @@ def test_few_bytes_are_read_to_find_a_time(tmp_path: Path) -> None:
     assert scan.report()["bytes_read"] < log.stat().st_size // 2
 
 
-@pytest.mark.xfail(reason="a time that microseconds cannot hold is null, and null is never as late")
-def test_a_time_beyond_int64_microseconds_is_as_late_as_any(tmp_path: Path) -> None:
+def test_a_time_beyond_int64_microseconds_is_as_late_as_it_says(tmp_path: Path) -> None:
     directory = partition_dir(tmp_path)
-    write_segment(directory, [Batch(base_timestamp=2**62), Batch(base_offset=1, base_timestamp=T)])
-    assert rows(directory, startingTimestamp=T) == [(0, 0), (0, 1)]
+    far = [
+        Batch(base_timestamp=-(2**62)),
+        Batch(base_offset=1, base_timestamp=2**62),
+        Message(offset=2, timestamp=2**61),
+        Wrapper([Message(offset=3, timestamp=2**60)], "gzip"),
+    ]
+    write_segment(directory, [*far, Batch(base_offset=4, base_timestamp=T)])
+    everything = [(0, 1), (0, 2), (0, 3), (0, 4)]
+    assert rows(directory, startingTimestamp=T) == everything
+    assert rows(directory, startingTimestamp=2**62) == everything
+    assert rows(directory, endingTimestamp=T) == [(0, 0)]
+    with pytest.raises(OptionError):
+        rows(directory, startingTimestamp=2**62 + 1)

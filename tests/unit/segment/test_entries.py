@@ -103,3 +103,13 @@ def test_a_sound_entry_must_have_offsets_that_fit(tmp_path: Path) -> None:
         assert sound_entry_at(source, 4, 0, 10) is None
         assert sound_entry_at(source, 3, 0, MAX) is None
         assert sound_entry_at(source, 4000, 0, MAX) is None
+
+
+@pytest.mark.parametrize("entry", [Batch(), Message(magic=0), Message(magic=1)])
+def test_a_header_of_any_format_that_the_end_of_the_file_cuts_is_none(tmp_path: Path, entry: Batch | Message) -> None:
+    path = tmp_path / "f"
+    for size in range(len(entry.encode())):
+        path.write_bytes(entry.encode()[:size])
+        with LocalFile(str(path)) as source:
+            assert list(walk_headers(source, 0, 0, 2**63 - 1)) == []
+            assert read_header(source, 0) is None

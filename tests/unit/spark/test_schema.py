@@ -106,8 +106,25 @@ def test_a_schema_without_columns_is_refused() -> None:
     assert "names no column" in refusal(StructType([]))
 
 
-def test_columns_that_are_not_built_yet_say_so() -> None:
-    assert "not supported yet" in refusal(struct(("_corrupt_record", StringType())))
+def test_permissive_has_a_ninth_column_that_a_given_schema_has_to_name() -> None:
+    permissive = ReadOptions(paths=("/x",), mode="PERMISSIVE")
+    assert default_schema(permissive).fieldNames()[-1] == "_corrupt_record"
+    assert "Add _corrupt_record string to the schema" in refusal(struct(("offset", LongType())), permissive)
+    both = struct(("offset", LongType()), ("_corrupt_record", StringType()))
+    assert projected_columns(both, permissive) == ("offset", "_corrupt_record")
+    assert projected_columns(both, OPTIONS) == ("offset", "_corrupt_record")
+
+
+def test_the_view_of_damage_has_columns_of_its_own() -> None:
+    types = pytest.importorskip("pyspark.sql.pandas.types")
+    from kafkalog_source.arrow.damage import DAMAGE_TYPES
+    from kafkalog_source.arrow.schema import view_schema
+
+    view = ReadOptions(paths=("/x",), view="damage", mode="PERMISSIVE")
+    schema = default_schema(view)
+    assert types.to_arrow_schema(schema, timezone="UTC").equals(view_schema(tuple(DAMAGE_TYPES), "damage"))
+    assert projected_columns(struct(("reason", StringType())), view) == ("reason",)
+    assert "there is no column offset" in refusal(struct(("offset", LongType())), view)
 
 
 def test_headers_cannot_be_named_and_left_out() -> None:

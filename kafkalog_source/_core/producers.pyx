@@ -1,0 +1,229 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The producers of a partition as a broker knows them, followed through its batches (``ProducerStateManager``)."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
+
+from kafkalog_source._core.bytes cimport Cursor, left, load_i16, load_i32, load_i64, read_varint, read_varlong
+from kafkalog_source._core.indexes cimport check_range
+from kafkalog_source._core.memory cimport Scratch, View
+from kafkalog_source._core.walk cimport Entries, Entry
+
+cdef Py_ssize_t V2_HEADER_SIZE = 61
+cdef int CODEC_MASK = 7
+cdef int TRANSACTIONAL_FLAG = 16
+cdef int CONTROL_FLAG = 32
+cdef enum:
+    ABORT_MARKER = 0
+    COMMIT_MARKER = 1
+
+
+cdef struct Marker:
+    # The first record of a control batch, if it ends a transaction.
+    int16_t kind
+    int32_t coordinator_epoch
+    int64_t timestamp
+
+
+cdef bint read_marker(const uint8_t* data, Py_ssize_t size, int64_t base_timestamp, Marker* marker) noexcept nogil:
+    """Read an end transaction marker; False for any other control record."""
+    cdef Cursor c
+    cdef int32_t length, offset_delta, key_size, value_size
+    cdef int64_t timestamp_delta
+    c.data = data
+    c.pos = 0
+    c.end = size
+    if not read_varint(&c, &length) or left(&c) < 1:
+        return False
+    c.pos += 1  # the record's attributes byte is unused
+    if not (read_varlong(&c, &timestamp_delta) and read_varint(&c, &offset_delta) and read_varint(&c, &key_size)):
+        return False
+    if key_size < 4 or key_size > left(&c) or load_i16(data + c.pos) < 0:
+        return False
+    marker.kind = load_i16(data + c.pos + 2)
+    c.pos += key_size
+    if marker.kind != ABORT_MARKER and marker.kind != COMMIT_MARKER:
+        return False
+    if not read_varint(&c, &value_size) or value_size < 6 or value_size > left(&c):
+        return False
+    marker.coordinator_epoch = load_i32(data + c.pos + 2)
+    # As in Java: a sum that no int64 holds wraps around.
+    marker.timestamp = <int64_t>(<uint64_t>base_timestamp + <uint64_t>timestamp_delta)
+    return True
+
+
+cdef class Producer:
+    """What is known of one producer; -1 stands for none."""
+
+    cdef readonly int64_t producer_id
+    cdef readonly int16_t epoch
+    cdef readonly int32_t last_sequence
+    cdef readonly int64_t last_offset
+    cdef readonly int32_t offset_delta
+    cdef readonly int64_t timestamp
+    cdef readonly int32_t coordinator_epoch
+    cdef readonly int64_t transaction_start
+
+    def __cinit__(self, int64_t producer_id):
+        self.producer_id = producer_id
+        self.epoch = -1
+        self.coordinator_epoch = -1
+        self.timestamp = -1
+        self.transaction_start = -1
+        self.forget_batches()
+
+    cdef void forget_batches(self) noexcept:
+        self.last_sequence = -1
+        self.last_offset = -1
+        self.offset_delta = 0
+
+    cdef void set_epoch(self, int16_t epoch) noexcept:
+        if self.epoch != epoch:
+            self.epoch = epoch
+            self.forget_batches()
+
+
+cdef class ProducerTable:
+    """Follows the producers of a partition through its v2 batches.
+
+    Parameters
+    ----------
+    decompress : callable
+        ``f(codec, magic, bytes_like) -> bytes_like``, for the rare control batch that is compressed.
+    """
+
+    cdef dict _producers
+    cdef dict _open
+    cdef list _aborted
+    cdef object decompress
+    cdef View view
+    cdef Producer latest
+
+    def __cinit__(self, decompress):
+        self.decompress = decompress
+        self.view = View.__new__(View)
+        self._producers = {}
+        self._open = {}
+        self._aborted = []
+        self.latest = None
+
+    @property
+    def producers(self):
+        """Every producer seen, in the order of their first batches."""
+        return list(self._producers.values())
+
+    @property
+    def open(self):
+        """(producer id, first offset) of the transactions that no marker has ended so far."""
+        return [(producer_id, first) for producer_id, first in self._open.items()]
+
+    def take_aborted(self):
+        """(producer id, first offset, marker's offset, last stable offset) of what was aborted since the last call."""
+        taken, self._aborted = self._aborted, []
+        return taken
+
+    def end_transaction(self, int64_t producer_id, int64_t first):
+        """End the transaction that began at offset `first`, as its marker would, which is lost."""
+        cdef Producer producer = self._producers.get(producer_id)
+        if producer is not None and producer.transaction_start == first:
+            producer.transaction_start = -1
+            del self._open[producer_id]
+
+    def take(self, Scratch window, int64_t window_position, Entries entries, Py_ssize_t start, Py_ssize_t stop):
+        """Go on with the entries [start, stop) of a window."""
+        cdef Py_ssize_t i
+        cdef const Entry* e
+        cdef const uint8_t* p
+        check_range(window, entries, start, stop)
+        for i in range(start, stop):
+            e = &entries.items[i]
+            p = window.address + e.start
+            if e.magic < 2 or load_i64(p + 43) < 0:
+                continue
+            if e.attributes & CONTROL_FLAG:
+                self.take_marker(p, e)
+            else:
+                self.take_data(p, e)
+
+    cdef Producer producer(self, int64_t producer_id):
+        cdef Producer found
+        if self.latest is None or self.latest.producer_id != producer_id:
+            found = self._producers.get(producer_id)
+            if found is None:
+                found = self._producers[producer_id] = Producer(producer_id)
+            self.latest = found
+        return self.latest
+
+    cdef int take_data(self, const uint8_t* p, const Entry* e) except -1:
+        cdef Producer producer = self.producer(load_i64(p + 43))
+        cdef int32_t delta = load_i32(p + 23)
+        cdef int32_t sequence = load_i32(p + 53)
+        producer.set_epoch(load_i16(p + 51))
+        # Sequences go on at 0 behind the largest int32.
+        producer.last_sequence = -1 if sequence == -1 else <int32_t>((<int64_t>sequence + delta) & 0x7FFFFFFF)
+        producer.last_offset = e.last_offset
+        producer.offset_delta = delta
+        producer.timestamp = load_i64(p + 35)
+        if e.attributes & TRANSACTIONAL_FLAG and producer.transaction_start < 0:
+            producer.transaction_start = e.first_offset
+            self._open[producer.producer_id] = e.first_offset
+        return 0
+
+    cdef int take_marker(self, const uint8_t* p, const Entry* e) except -1:
+        cdef Marker marker
+        cdef Producer producer
+        # An empty control batch is what the cleaner leaves of a transaction that is gone as a whole.
+        if load_i32(p + 57) <= 0 or not self.is_marker(p, e, &marker):
+            return 0
+        producer = self.producer(load_i64(p + 43))
+        if producer.transaction_start >= 0:
+            del self._open[producer.producer_id]
+            if marker.kind == ABORT_MARKER:
+                stable = min(self._open.values(), default=e.first_offset + 1)
+                self._aborted.append((producer.producer_id, producer.transaction_start, e.first_offset, stable))
+        producer.set_epoch(load_i16(p + 51))
+        producer.coordinator_epoch = marker.coordinator_epoch
+        producer.timestamp = marker.timestamp
+        producer.transaction_start = -1
+        return 0
+
+    cdef bint is_marker(self, const uint8_t* p, const Entry* e, Marker* marker) except -1:
+        cdef Py_buffer buffer
+        cdef bint found
+        cdef int64_t base_timestamp = load_i64(p + 27)
+        if e.attributes & CODEC_MASK == 0:
+            return read_marker(p + V2_HEADER_SIZE, e.size - V2_HEADER_SIZE, base_timestamp, marker)
+        self.view.set(p + V2_HEADER_SIZE, e.size - V2_HEADER_SIZE)
+        payload = self.decompress(e.attributes & CODEC_MASK, e.magic, self.view)
+        PyObject_GetBuffer(payload, &buffer, PyBUF_SIMPLE)
+        found = read_marker(<const uint8_t*>buffer.buf, buffer.len, base_timestamp, marker)
+        PyBuffer_Release(&buffer)
+        return found
+
+
+cdef class LeaderEpochs:
+    """Where each leader's epoch begins, by the batches that it wrote (``LeaderEpochFileCache``)."""
+
+    cdef list _entries
+    cdef int32_t latest
+
+    def __cinit__(self):
+        self._entries = []
+        self.latest = -1
+
+    @property
+    def entries(self):
+        """(epoch, first offset), both rising."""
+        return list(self._entries)
+
+    def take(self, Scratch window, int64_t window_position, Entries entries, Py_ssize_t start, Py_ssize_t stop):
+        """Go on with the entries [start, stop) of a window."""
+        cdef Py_ssize_t i
+        cdef int32_t epoch
+        check_range(window, entries, start, stop)
+        for i in range(start, stop):
+            if entries.items[i].magic == 2:
+                epoch = load_i32(window.address + entries.items[i].start + 12)
+                if epoch > self.latest:
+                    self._entries.append((epoch, entries.items[i].first_offset))
+                    self.latest = epoch

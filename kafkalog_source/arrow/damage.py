@@ -1,0 +1,63 @@
+"""Damage as Arrow: the rows of ``mode=PERMISSIVE`` and those of ``view=damage``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kafkalog_source.segment.damage import Damage
+
+CORRUPT_RECORD = "_corrupt_record"
+DAMAGE_TYPES: dict[str, pa.DataType] = {
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "file": pa.string(),
+    "position": pa.int64(),
+    "size": pa.int64(),
+    "kind": pa.string(),
+    "reason": pa.string(),
+    "expected": pa.string(),
+    "found": pa.string(),
+    "first_offset": pa.int64(),
+    "last_offset": pa.int64(),
+}
+"""The columns of ``view=damage`` in their documented order."""
+
+
+def corrupt_rows(
+    schema: pa.Schema, topic: str | None, partition: int | None, low: int, regions: Sequence[Damage]
+) -> pa.RecordBatch:
+    """A row for each region: its place in the partition, and its description in ``_corrupt_record``.
+
+    The offset is the first one lost that was asked for, which is at least `low`.
+    """
+    values = {
+        "topic": [topic] * len(regions),
+        "partition": [partition] * len(regions),
+        "offset": [None if each.first_offset is None else max(each.first_offset, low) for each in regions],
+        CORRUPT_RECORD: [each.to_json() for each in regions],
+    }
+    arrays = [
+        pa.array(values[field.name], field.type) if field.name in values else pa.nulls(len(regions), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def damage_rows(
+    schema: pa.Schema, topic: str | None, partition: int | None, regions: Sequence[Damage]
+) -> pa.RecordBatch:
+    """A row for each region, with the columns of `schema`."""
+    place = {"topic": topic, "partition": partition}
+    found = [{**each.to_dict(), **place, "file": _utf8(each.file)} for each in regions]
+    arrays = [pa.array([each[field.name] for each in found], field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _utf8(name: str) -> str:
+    """A file's name as text that Arrow takes; bytes that are no UTF-8 are replaced."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,145 @@
+"""``kafkalog verify``: whether log directories are sound."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from kafkalog_source.cli.options import (
+    add_generic_option,
+    add_path_arguments,
+    add_threads_flag,
+    add_topic_flags,
+    read_options,
+)
+from kafkalog_source.cli.progress import Bar
+from kafkalog_source.cli.text import complain, counted, json_line, one_line, table
+from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.reading.options import ReadOptions, parse_options
+from kafkalog_source.verifying import Finding, Severity, Verification, verify
+from kafkalog_source.verifying.progress import Progress
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from kafkalog_source.verifying.partition import PartitionResult
+
+__all__ = ["add_command"]
+
+_EPILOG = """\
+Checked are every batch (header, checksum, decompression, records, offsets), the
+indexes of offsets, times and transactions, producer snapshots, checkpoints and
+the metadata log's snapshots. Each finding names file and position and is
+
+  damage      records cannot be read, or are missing
+  misleading  a file beside the records is damaged or says what is not so
+  note        nothing wrong: what a crash or a live log leaves, such as a batch
+              that the end of a partition's last segment cuts
+
+exit status:
+  0  sound; there may be notes
+  1  damage, or something misleading
+  2  could not run: no such path, an unknown option, and the like
+
+examples:
+  kafkalog verify kafka-logs
+  kafkalog verify '/backup/disk*/kafka-logs' --subscribe orders
+  kafkalog verify kafka-logs/orders-0/00000000000000000000.log
+  kafkalog verify kafka-logs --json | jq '.partitions[].findings[] | select(.severity == "damage")'
+"""
+_HEADS = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS", "DAMAGE", "MISLEADING", "NOTES")
+_RIGHT = frozenset(_HEADS[1:])
+_ALLOWED = ("subscribe", "subscribepattern", "assign", "followsymlinks", "maxdecompressedbatchbytes")
+
+
+def add_command(commands: _SubParsersAction[Any]) -> None:
+    """Add this command to the command line."""
+    parser = commands.add_parser(
+        "verify",
+        help="check batches, indexes, snapshots and checkpoints",
+        description="Check everything in PATH that a broker or a reader relies on. Nothing is written.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_path_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_threads_flag(parser)
+    add_topic_flags(parser)
+    add_generic_option(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace, out: TextIO) -> int:
+    given = read_options(chosen)
+    check_allowed(given, _ALLOWED, "verify")
+    options = parse_options(given, chosen.paths)
+    progress = Progress()
+    with Bar("verifying", lambda: (progress.done, progress.total)):
+        found = verify(
+            options.paths,
+            wanted=wanted_partitions(options),
+            follow_symlinks=options.follow_symlinks,
+            largest_batch=options.max_decompressed_batch_bytes,
+            threads=chosen.threads,
+            progress=progress,
+        )
+    for warning in found.warnings:
+        complain(f"warning: {warning}")
+    if chosen.json:
+        out.write(json_line(found.to_dict()) + "\n")
+    else:
+        out.writelines(line + "\n" for line in _lines(found))
+    return 0 if found.is_sound else 1
+
+
+def wanted_partitions(options: ReadOptions) -> Callable[[str, int], bool]:
+    """Want everything, Kafka's own topics too, unless topics are named."""
+    named = (options.subscribe, options.subscribe_pattern, options.assign)
+    return options.wants if any(choice is not None for choice in named) else lambda topic, partition: True
+
+
+def check_allowed(given: dict[str, Any], allowed: Sequence[str], command: str) -> None:
+    """Refuse options of a read that mean nothing to a command.
+
+    Raises
+    ------
+    OptionError
+    """
+    for name in given:
+        if name.lower() not in allowed:
+            raise OptionError(f"option {printable(name)} has no meaning for {command}", expected=", ".join(allowed))
+
+
+def _lines(found: Verification) -> Iterator[str]:
+    yield from table(_HEADS, [_cells(each) for each in found.partitions], _RIGHT)
+    findings = found.all_findings
+    yield from (one_line(str(finding)) for finding in findings)
+    yield _summary(found, findings)
+
+
+def _cells(result: PartitionResult) -> tuple[object, ...]:
+    log = result.log
+    return (
+        log.topic if log.topic is not None else "-",
+        log.partition if log.partition is not None else "-",
+        len(log.segments),
+        sum(segment.size for segment in log.segments),
+        result.batches,
+        result.records,
+        *(result.count(severity) for severity in Severity),
+    )
+
+
+def _summary(found: Verification, findings: Sequence[Finding]) -> str:
+    counts = {severity: sum(finding.severity is severity for finding in findings) for severity in Severity}
+    words = ", ".join(f"{count} {severity.value}" for severity, count in counts.items() if count)
+    verdict = "sound" if found.is_sound else "not sound"
+    totals = (
+        counted(len(found.partitions), "partition"),
+        counted(sum(len(each.log.segments) for each in found.partitions), "segment"),
+        counted(sum(each.batches for each in found.partitions), "batch"),
+        counted(sum(each.records for each in found.partitions), "record"),
+    )
+    return f"{verdict}: {', '.join(totals)}" + (f"; findings: {words}" if words else "")

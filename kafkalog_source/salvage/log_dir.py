@@ -1,0 +1,95 @@
+"""The files that a broker keeps beside its partition directories."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.logdir.checkpoints import read_offset_checkpoint
+from kafkalog_source.logdir.names import CLEANER_CHECKPOINT, HIGH_WATERMARK_CHECKPOINT, LOG_START_CHECKPOINT
+from kafkalog_source.salvage.report import LeftOut
+from kafkalog_source.salvage.writing import write_file, write_text
+from kafkalog_source.segment.side_file import SideFileError, read_side_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kafkalog_source.salvage.report import PartitionReport, SalvageReport
+
+RECOVERY_CHECKPOINT = "recovery-point-offset-checkpoint"
+PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+_NO_EPOCH = '{"version":0,"brokerEpoch":-1}'
+
+Place = tuple[str, int]
+
+
+def write_checkpoints(source: str, target: str, report: SalvageReport) -> None:
+    """Write what a broker notes of its partitions, as far as it still is true of them."""
+    partitions = report.partitions
+    starts = _noted(source, LOG_START_CHECKPOINT, report)
+    ends = {(each.topic, each.partition): each.end_offset for each in partitions}
+    # A log start behind the log's end would make the broker delete all of it.
+    _write(target, LOG_START_CHECKPOINT, _still_true(starts, ends))
+    marks = _still_true(_noted(source, HIGH_WATERMARK_CHECKPOINT, report), ends)
+    _write(target, HIGH_WATERMARK_CHECKPOINT, {place: marks.get(place, end) for place, end in ends.items()})
+    _write(target, CLEANER_CHECKPOINT, _still_true(_noted(source, CLEANER_CHECKPOINT, report), ends))
+    # All is on disk, so that nothing has to be recovered.
+    _write(target, RECOVERY_CHECKPOINT, ends)
+    _warn_of_deleted(starts, partitions, report)
+
+
+def _warn_of_deleted(starts: Mapping[Place, int], partitions: Sequence[PartitionReport], report: SalvageReport) -> None:
+    for each in partitions:
+        start = starts.get((each.topic, each.partition), 0)
+        if start > each.end_offset:
+            report.warnings.append(
+                f"{each.topic}-{each.partition}: the log began at offset {start}, and what is left ends at "
+                f"{each.end_offset}: it is empty for consumers"
+            )
+
+
+def write_properties(source: str, target: str, report: SalvageReport) -> None:
+    """Copy what says which broker of which cluster this is."""
+    path = os.path.join(source, PROPERTIES)
+    if not os.path.lexists(path):
+        report.warnings.append(f"{PROPERTIES} is not there: format the new log dir before a broker starts on it")
+        return
+    try:
+        write_file(os.path.join(target, PROPERTIES), read_side_file(path))
+    except SideFileError as error:
+        report.left_out.append(LeftOut(path, str(error), True))
+
+
+def write_clean_shutdown(source: str, target: str) -> None:
+    """Say that nothing has to be recovered: the indexes are whole, and all is on disk."""
+    content = _NO_EPOCH
+    try:
+        noted = read_side_file(os.path.join(source, CLEAN_SHUTDOWN)).decode("utf-8")
+        if isinstance(json.loads(noted), dict):
+            content = noted
+    except (SideFileError, ValueError, RecursionError):
+        pass
+    write_text(os.path.join(target, CLEAN_SHUTDOWN), content)
+
+
+def _noted(source: str, name: str, report: SalvageReport) -> dict[Place, int]:
+    path = os.path.join(source, name)
+    if not os.path.lexists(path):
+        return {}
+    try:
+        return read_offset_checkpoint(path)
+    except KafkaLogError as error:
+        report.warnings.append(f"{error}. It is made anew without what it said")
+        return {}
+
+
+def _still_true(noted: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
+    return {place: min(noted[place], end) for place, end in ends.items() if place in noted}
+
+
+def _write(target: str, name: str, offsets: Mapping[Place, int]) -> None:
+    lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(offsets.items())]
+    write_text(os.path.join(target, name), f"0\n{len(lines)}\n{''.join(lines)}")

@@ -1,0 +1,63 @@
+"""The log of the cluster's metadata, beside whose segments lie snapshots and the state of the quorum."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.logdir.access import entries
+from kafkalog_source.salvage.report import LeftOut
+from kafkalog_source.salvage.writing import new_file, write_file
+from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.source import LocalFile
+
+if TYPE_CHECKING:
+    from kafkalog_source.salvage.report import PartitionReport
+    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.survey import Surveyor
+
+METADATA_TOPIC = "__cluster_metadata"
+BOOTSTRAP = "bootstrap.checkpoint"
+_QUORUM_STATE = "quorum-state"
+_SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint")
+_MAX_OFFSET = 2**63 - 1
+
+
+def copy_metadata_files(source: str, report: PartitionReport, surveyor: Surveyor) -> None:
+    """Copy the snapshots that are whole, and the quorum's state."""
+    for name in sorted(entry.name for entry in entries(source)):
+        path, target = os.path.join(source, name), os.path.join(report.path, name)
+        if _SNAPSHOT.fullmatch(name) is not None:
+            left_out = copy_snapshot(path, target, surveyor)
+            report.left_out += [] if left_out is None else [left_out]
+        elif name == _QUORUM_STATE:
+            try:
+                write_file(target, read_side_file(path))
+            except SideFileError as error:
+                report.left_out.append(LeftOut(path, str(error), True))
+    if any(each.is_loss for each in report.left_out):
+        report.warnings.append(
+            "batches or snapshots of the cluster's metadata are left out: a broker may not start, or may not know "
+            "topics or settings. If so, create the topics in a new cluster and give their ids (--topic-ids)"
+        )
+
+
+def copy_snapshot(path: str, target: str, surveyor: Surveyor) -> LeftOut | None:
+    """Copy a snapshot of the metadata log, unless it is damaged: one with a gap would be a lie."""
+    damage: list[Damage] = []
+    try:
+        with LocalFile(path) as source:
+            span = Span(0, source.size, 0, _MAX_OFFSET, _MAX_OFFSET, to_file_end=True, torn_is_benign=False)
+            surveyor.survey(source, span, [], damage.append)
+            if damage:
+                return LeftOut(path, f"the snapshot is damaged: {damage[0].reason}", True, damage[0].position)
+            with new_file(target) as descriptor:
+                source.copy_to(descriptor, 0, source.size)
+    except KafkaLogError as error:
+        if error.file == target:
+            raise
+        return LeftOut(path, error.problem, True)
+    return None

@@ -1,0 +1,193 @@
+"""One partition: its good batches copied, its indexes and its producers' state made of them."""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kafkalog_source._core.indexes import IndexBuilder
+from kafkalog_source._core.producers import LeaderEpochs, ProducerTable
+from kafkalog_source.errors import KafkaLogError, LogDirError, printable
+from kafkalog_source.logdir.checkpoints import read_leader_epochs
+from kafkalog_source.logdir.names import LEADER_EPOCH_CHECKPOINT
+from kafkalog_source.salvage.producers import encode_snapshot, noted_snapshot
+from kafkalog_source.salvage.report import LeftOut, PartitionReport
+from kafkalog_source.salvage.transactions import aborted_transactions, encode
+from kafkalog_source.salvage.writing import make_directory, new_file, sync_directory, write_file, write_text
+from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.source import LocalFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kafkalog_source._core.memory import Scratch
+    from kafkalog_source._core.walk import Entries
+    from kafkalog_source.logdir import PartitionLog, SegmentFile
+    from kafkalog_source.segment.survey import Surveyor, Taker
+
+MAX_OFFSET = 2**63 - 1
+_OFFSET_ENTRY = struct.Struct(">ii")
+_TIME_ENTRY = struct.Struct(">qi")
+
+
+@dataclass(slots=True)
+class Runs:
+    """The parts of a segment that are good, each as long as it can be."""
+
+    parts: list[tuple[int, int]] = field(default_factory=list)
+
+    def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
+        """Go on with the entries [start, stop) of a window."""
+        begin = window_position + entries.entry(start)[0]
+        last_start, last_size, *_ = entries.entry(stop - 1)
+        end = window_position + last_start + last_size
+        if self.parts and self.parts[-1][1] == begin:
+            self.parts[-1] = (self.parts[-1][0], end)
+        else:
+            self.parts.append((begin, end))
+
+
+class PartitionSalvage:
+    """Writes one partition.
+
+    Parameters
+    ----------
+    log : PartitionLog
+        With a topic.
+    path : str
+        The directory to make.
+    surveyor : Surveyor
+    progressed : callable
+        Told of bytes that have been dealt with.
+    """
+
+    def __init__(self, log: PartitionLog, path: str, surveyor: Surveyor, progressed: Callable[[int], None]) -> None:
+        assert log.topic is not None
+        assert log.partition is not None
+        self._log = log
+        self._path = path
+        self._surveyor = surveyor
+        self._progressed = progressed
+        self._producers = ProducerTable(surveyor.decompressor)
+        self._epochs = LeaderEpochs()
+        self.report = PartitionReport(log.topic, log.partition, path)
+
+    def run(self, *, keep_epochs: bool = True) -> PartitionReport:
+        """Write it.
+
+        Parameters
+        ----------
+        keep_epochs : bool
+            Whether the leaders' epochs are those of the cluster that the partition is to be part of.
+        """
+        make_directory(self._path)
+        segments = self._log.segments
+        self.report.start_offset = self.report.end_offset = segments[0].base_offset if segments else 0
+        written = False
+        for segment, bound in zip(segments, [each.base_offset for each in segments[1:]] + [MAX_OFFSET], strict=False):
+            is_last = segment is segments[-1]
+            builder = self._write_segment(segment, bound, is_last)
+            if builder.size or is_last:
+                if not written:
+                    self.report.start_offset = segment.base_offset
+                written = True
+                self.report.end_offset = max(segment.base_offset, builder.last_offset + 1)
+            self._progressed(segment.size)
+        self._write_producers()
+        self._write_epochs(keep_epochs)
+        sync_directory(self._path)
+        return self.report
+
+    def _write_segment(self, segment: SegmentFile, bound: int, is_last: bool) -> IndexBuilder:
+        """Copy what is good of a segment; one of which nothing is left is written only if it is the last."""
+        runs = Runs()
+        builder = IndexBuilder(segment.base_offset)
+        left_out = self.report.left_out
+        try:
+            with LocalFile(segment.path) as source:
+                span = Span(0, source.size, segment.base_offset, bound, MAX_OFFSET, True, is_last)
+                takers: list[Taker] = [runs, builder, self._producers, self._epochs]
+                surveyed = self._surveyor.survey(
+                    source, span, takers, lambda damage: left_out.append(LeftOut.of(damage))
+                )
+                if runs.parts or is_last:
+                    self._copy(source, segment, runs.parts)
+        except KafkaLogError as error:
+            if builder.size or not _is_of(error, segment):
+                raise
+            left_out.append(LeftOut(segment.path, error.problem, True))
+            if is_last:
+                self._copy(None, segment, ())
+        else:
+            self.report.batches += surveyed.batches
+            self.report.records += surveyed.records
+        if runs.parts or is_last:
+            self.report.segments += 1
+            self.report.size += builder.size
+            self._write_indexes(segment, bound, builder)
+        elif segment.size and not left_out:
+            left_out.append(LeftOut(segment.path, "the segment holds no batch", False))
+        return builder
+
+    def _copy(self, source: LocalFile | None, segment: SegmentFile, parts: Sequence[tuple[int, int]]) -> None:
+        path = self._name(segment.base_offset, "log")
+        with new_file(path) as descriptor:
+            for start, end in parts:
+                assert source is not None
+                source.copy_to(descriptor, start, end - start)
+            # Retention goes by the file's time where batches have none.
+            os.utime(descriptor, ns=(segment.mtime_ns, segment.mtime_ns))
+
+    def _write_indexes(self, segment: SegmentFile, bound: int, builder: IndexBuilder) -> None:
+        offsets, times = builder.finish()
+        base = segment.base_offset
+        write_file(self._name(base, "index"), b"".join(_OFFSET_ENTRY.pack(*entry) for entry in offsets))
+        write_file(self._name(base, "timeindex"), b"".join(_TIME_ENTRY.pack(*entry) for entry in times))
+        aborted = aborted_transactions(segment, bound, self._producers, self.report.left_out)
+        if aborted:
+            write_file(self._name(base, "txnindex"), encode(aborted))
+
+    def _write_producers(self) -> None:
+        """The producers at the log's end, as a clean stop leaves them: without, a broker would forget them all."""
+        end = self.report.end_offset
+        noted = noted_snapshot(self._log.path, end)
+        if noted is not None:
+            content, self.report.open_transactions = noted
+        else:
+            content = encode_snapshot(self._producers.producers)
+            self.report.open_transactions = len(self._producers.open)
+        if noted is not None or self._producers.producers:
+            write_file(self._name(end, "snapshot"), content)
+        if self.report.open_transactions and self.report.left_out:
+            self.report.warnings.append(
+                f"{printable(self._log.path)}: {self.report.open_transactions} transactions are open at the end of the "
+                "log, perhaps because what ended them is left out: their records and all behind them are hidden from "
+                "committed reads until `kafka-transactions abort` ends them"
+            )
+
+    def _write_epochs(self, keep: bool) -> None:
+        """The epochs that the broker noted, or if they are lost those that the batches carry."""
+        entries: Sequence[tuple[int, int]] = self._noted_epochs() if keep else ()
+        entries = [entry for entry in entries if entry[1] <= self.report.end_offset]
+        lines = [f"{epoch} {offset}\n" for epoch, offset in entries]
+        write_text(os.path.join(self._path, LEADER_EPOCH_CHECKPOINT), f"0\n{len(lines)}\n{''.join(lines)}")
+
+    def _noted_epochs(self) -> Sequence[tuple[int, int]]:
+        path = os.path.join(self._log.path, LEADER_EPOCH_CHECKPOINT)
+        if not os.path.lexists(path):
+            return self._epochs.entries
+        try:
+            return read_leader_epochs(path)
+        except KafkaLogError as error:
+            self.report.warnings.append(f"{error}. The leaders' epochs are made of the batches instead")
+            return self._epochs.entries
+
+    def _name(self, offset: int, kind: str) -> str:
+        return os.path.join(self._path, f"{offset:020d}.{kind}")
+
+
+def _is_of(error: KafkaLogError, segment: SegmentFile) -> bool:
+    """Whether an error is about the segment that is read and not about what is written."""
+    return not isinstance(error, LogDirError) or error.file == segment.path

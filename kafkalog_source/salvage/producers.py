@@ -1,0 +1,55 @@
+"""``.snapshot`` at the log's end: the producers that a broker knows when it starts."""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import TYPE_CHECKING
+
+from crc32c import crc32c
+
+from kafkalog_source.segment.producer_snapshot import parse_producer_snapshot
+from kafkalog_source.segment.side_file import SideFileError, read_side_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kafkalog_source._core.producers import Producer
+
+_ENTRY = struct.Struct(">qhiqiqiq")
+_VERSION = 1
+
+
+def noted_snapshot(directory: str, offset: int) -> tuple[bytes, int] | None:
+    """The snapshot that a clean stop left at `offset`, and how many transactions are open in it.
+
+    It knows more than the batches tell: also producers whose batches compaction removed, and how transactions ended
+    whose markers are lost.
+    """
+    path = os.path.join(directory, f"{offset:020d}.snapshot")
+    if os.path.islink(path) or not os.path.isfile(path):
+        return None
+    try:
+        content = read_side_file(path)
+        return content, len(parse_producer_snapshot(content, offset))
+    except SideFileError:
+        return None
+
+
+def encode_snapshot(producers: Sequence[Producer]) -> bytes:
+    """The content of a snapshot."""
+    entries = b"".join(
+        _ENTRY.pack(
+            each.producer_id,
+            each.epoch,
+            each.last_sequence,
+            each.last_offset,
+            each.offset_delta,
+            each.timestamp,
+            each.coordinator_epoch,
+            each.transaction_start,
+        )
+        for each in producers
+    )
+    covered = struct.pack(">i", len(producers)) + entries
+    return struct.pack(">hI", _VERSION, crc32c(covered)) + covered

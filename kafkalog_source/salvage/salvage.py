@@ -1,0 +1,192 @@
+"""`salvage`: a new log dir out of a damaged one."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
+
+from kafkalog_source.codecs import DEFAULT_LIMIT
+from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.logdir import list_logs
+from kafkalog_source.logdir.checkpoints import encoded_topic_id
+from kafkalog_source.logdir.names import PARTITION_METADATA
+from kafkalog_source.salvage.log_dir import write_checkpoints, write_clean_shutdown, write_properties
+from kafkalog_source.salvage.metadata import BOOTSTRAP, METADATA_TOPIC, copy_metadata_files, copy_snapshot
+from kafkalog_source.salvage.partition import PartitionSalvage
+from kafkalog_source.salvage.places import check_source, check_target, unfinished
+from kafkalog_source.salvage.report import LeftOut, PartitionReport, SalvageReport
+from kafkalog_source.salvage.topic_ids import KnownIds
+from kafkalog_source.salvage.writing import write_text
+from kafkalog_source.segment.survey import Surveyor
+
+if TYPE_CHECKING:
+    import uuid
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kafkalog_source.logdir import Listing, PartitionLog
+
+
+def salvage(
+    source: str,
+    target: str,
+    *,
+    topic_ids: Mapping[str, uuid.UUID] | None = None,
+    wanted: Callable[[str, int], bool] = lambda topic, partition: True,
+    follow_symlinks: bool = False,
+    largest_batch: int = DEFAULT_LIMIT,
+    threads: int | None = None,
+    expect: Callable[[int], None] = lambda size: None,
+    progressed: Callable[[int], None] = lambda size: None,
+) -> SalvageReport:
+    """Write a log dir with every good batch of another one, on which a broker starts.
+
+    Parameters
+    ----------
+    source : str
+        A log dir. Nothing is ever written to it.
+    target : str
+        A directory that is not there, or empty. It gets its content or its name only at the end.
+    topic_ids : mapping of str to UUID, optional
+        Ids that another cluster gave to the topics, which alone are salvaged then; by default the topics keep
+        theirs, and the cluster's metadata is salvaged with them.
+    wanted : callable, optional
+        Asked with topic and partition.
+    follow_symlinks : bool, optional
+    largest_batch : int, optional
+        Most bytes that a batch may have, on disk and decompressed; a larger one is left out.
+    threads : int, optional
+        By default as many as there are cores; a partition is the work of one.
+    expect, progressed : callable, optional
+        Told how many bytes there are, and how many have been dealt with.
+
+    Returns
+    -------
+    SalvageReport
+
+    Raises
+    ------
+    LogDirError
+        The source is no log dir, or the target cannot be written. Nothing is left behind then.
+    OptionError
+        No partition has a topic's id.
+    """
+    source = check_source(source)
+    given, target = target, check_target(target, source)
+    report = SalvageReport(os.path.abspath(given))
+    listing = list_logs(
+        [source],
+        wanted=wanted,
+        follow_symlinks=follow_symlinks,
+        on_bad=lambda error: report.left_out.append(LeftOut(error.file or source, error.problem, True)),
+    )
+    report.left_out = list({(each.path, each.reason): each for each in report.left_out}.values())
+    report.left_out += [LeftOut(each.path, each.reason, False) for each in listing.skipped]
+    report.warnings += listing.warnings
+    ids = KnownIds(listing.partitions, topic_ids)
+    report.warnings += ids.warnings
+    chosen = _choose(listing, ids, topic_ids, report)
+    expect(sum(segment.size for log in chosen for segment in log.segments))
+    with unfinished(target) as path:
+        work = _Work(path, ids, topic_ids is None, largest_batch, progressed)
+        report.partitions = work.run(chosen, threads or os.cpu_count() or 1)
+        write_checkpoints(source, path, report)
+        if topic_ids is None:
+            _copy_cluster_files(source, path, report, work.surveyor)
+        write_clean_shutdown(source, path)
+    for partition in report.partitions:
+        partition.path = os.path.join(report.path, os.path.basename(partition.path))
+    return report
+
+
+def _choose(
+    listing: Listing, ids: KnownIds, given: Mapping[str, uuid.UUID] | None, report: SalvageReport
+) -> list[PartitionLog]:
+    """The partitions that a broker of version 4 can take up; the others are left out, and the report says why."""
+    chosen = []
+    for log in listing.partitions:
+        assert log.topic is not None
+        reason = None
+        if any(segment.is_07 for segment in log.segments):
+            reason = "is of Kafka 0.7, which no later broker reads: read it with kafkalog, and produce it anew"
+        elif given is not None and log.topic not in given:
+            reason = "its topic is not among the topic ids given"
+        elif ids.of(log.topic) is None:
+            reason = "nothing tells the topic's id, without which no broker takes it: create the topic, and give its id"
+        if reason is None:
+            chosen.append(log)
+        else:
+            report.left_out.append(LeftOut(log.path, reason, given is None))
+    missing = sorted(set(given or ()) - {log.topic for log in listing.partitions})
+    if missing:
+        raise OptionError(
+            f"not found: {', '.join(map(printable, missing))}", remedy="`kafkalog ls` shows what is there"
+        )
+    if not chosen:
+        raise OptionError(
+            "nothing to salvage: no partition has a topic's id that a broker would know",
+            found=f"{len(listing.partitions)} partitions",
+            remedy="Create the topics in a new cluster, and give their ids by --topic-ids",
+        )
+    if given is None and all(log.topic != METADATA_TOPIC for log in chosen):
+        report.warnings.append(
+            f"{METADATA_TOPIC} is not among what is salvaged: a broker sets aside all partitions that its own metadata "
+            "does not know"
+        )
+    return chosen
+
+
+def _copy_cluster_files(source: str, target: str, report: SalvageReport, surveyor: Surveyor) -> None:
+    bootstrap = os.path.join(source, BOOTSTRAP)
+    if os.path.isfile(bootstrap):
+        left_out = copy_snapshot(bootstrap, os.path.join(target, BOOTSTRAP), surveyor)
+        report.left_out += [] if left_out is None else [left_out]
+    write_properties(source, target, report)
+
+
+class _Work:
+    """Threads that write partitions, each with memory of its own."""
+
+    def __init__(
+        self, path: str, ids: KnownIds, same_cluster: bool, largest_batch: int, progressed: Callable[[int], None]
+    ) -> None:
+        self._path = path
+        self._ids = ids
+        self._same_cluster = same_cluster
+        self._largest_batch = largest_batch
+        self._progressed = progressed
+        self._local = threading.local()
+
+    @property
+    def surveyor(self) -> Surveyor:
+        """The one of the thread that asks."""
+        found: Surveyor | None = getattr(self._local, "surveyor", None)
+        if found is None:
+            found = self._local.surveyor = Surveyor(self._largest_batch)
+        return found
+
+    def run(self, logs: Sequence[PartitionLog], threads: int) -> list[PartitionReport]:
+        """Write partitions; the reports have their order."""
+        with ThreadPoolExecutor(threads) as pool:
+            futures: list[Future[PartitionReport]] = []
+            try:
+                futures += [pool.submit(self._write, log) for log in logs]
+                wait(futures, return_when=FIRST_EXCEPTION)
+            finally:
+                pool.shutdown(cancel_futures=True)
+        for future in futures:
+            # The first failure cancels what has not begun, and it is what to tell.
+            if not future.cancelled() and future.exception() is not None:
+                future.result()
+        return [future.result() for future in futures]
+
+    def _write(self, log: PartitionLog) -> PartitionReport:
+        path = os.path.join(self._path, f"{log.topic}-{log.partition}")
+        report = PartitionSalvage(log, path, self.surveyor, self._progressed).run(keep_epochs=self._same_cluster)
+        if log.topic == METADATA_TOPIC:
+            copy_metadata_files(log.path, report, self.surveyor)
+        topic_id = self._ids.of(report.topic)
+        assert topic_id is not None
+        write_text(os.path.join(path, PARTITION_METADATA), f"version: 0\ntopic_id: {encoded_topic_id(topic_id)}")
+        return report

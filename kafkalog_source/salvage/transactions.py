@@ -1,0 +1,54 @@
+"""``.txnindex`` of a segment: what its markers say, and for markers that are lost what the broker had noted."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from kafkalog_source.segment.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.txn_index import parse_txn_index
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kafkalog_source._core.producers import ProducerTable
+    from kafkalog_source.logdir import SegmentFile
+    from kafkalog_source.salvage.report import LeftOut
+
+_ENTRY = struct.Struct(">hqqqq")
+_VERSION = 0
+
+Entry = tuple[int, int, int, int]
+"""Producer id, first offset, the marker's offset, last stable offset."""
+
+
+def aborted_transactions(
+    segment: SegmentFile, bound: int, producers: ProducerTable, left_out: Sequence[LeftOut]
+) -> list[Entry]:
+    """The entries for a segment, by their markers' offsets.
+
+    Where a marker is lost, an entry of the broker's own index is all that tells that its transaction was aborted.
+    """
+    found = producers.take_aborted()
+    lost = [each for each in left_out if each.path == segment.path and each.first_offset is not None]
+    if segment.txn_index is None or not lost:
+        return found
+    try:
+        noted = parse_txn_index(read_side_file(segment.txn_index), segment.base_offset, bound)
+    except SideFileError:
+        return found
+    for entry in noted:
+        if any(_covers(each, entry.last_offset) for each in lost):
+            found.append((*entry[:3], entry.last_stable_offset))
+            producers.end_transaction(entry.producer_id, entry.first_offset)
+    return sorted(found, key=lambda entry: entry[2])
+
+
+def encode(entries: Sequence[Entry]) -> bytes:
+    """The content of a transaction index."""
+    return b"".join(_ENTRY.pack(_VERSION, *entry) for entry in entries)
+
+
+def _covers(lost: LeftOut, offset: int) -> bool:
+    assert lost.first_offset is not None
+    return lost.first_offset <= offset and (lost.last_offset is None or offset <= lost.last_offset)

@@ -1,0 +1,52 @@
+"""Which offsets are lost with a batch whose checksum is right and which is in the wrong place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkalog_source._core.codes import CODE
+from kafkalog_source._core.columns import Columns
+from kafkalog_source._core.decode import Decoder
+from kafkalog_source._core.memory import BlockPool, Scratch
+from kafkalog_source._core.walk import Entries
+from kafkalog_source.batch import DecodeSettings, make_decoder
+from kafkalog_source.codecs import Decompressor
+from kafkalog_source.errors import CodecError, LimitError
+
+if TYPE_CHECKING:
+    from kafkalog_source.segment.entries import EntryHeader
+    from kafkalog_source.segment.source import LocalFile
+
+_MAX_OFFSET = 2**63 - 1
+
+
+def first_offset_of(source: LocalFile, header: EntryHeader, largest_batch: int) -> int | None:
+    """The first offset in a batch; None for a v0 or v1 wrapper that cannot be decoded.
+
+    Such a wrapper's header tells only its last offset, so that its messages have to be looked at.
+    """
+    if header.record_count is not None:
+        return header.first_offset
+    if header.size > largest_batch:
+        return None
+    window, entries = Scratch(), Entries(least=-(2**63) + 1)
+    window.reserve(header.size)
+    with window.view(0, header.size) as room:
+        source.read_into(header.position, room)
+    entries.walk(window, header.size)
+    columns = Columns(["offset"], BlockPool())
+    settings = DecodeSettings(include_control=True, max_decompressed_bytes=largest_batch)
+    decoder = make_decoder(columns, Decompressor(largest_batch), settings, 0, _MAX_OFFSET)
+    return _first_row(columns, decoder, window, entries)
+
+
+def _first_row(columns: Columns, decoder: Decoder, window: Scratch, entries: Entries) -> int | None:
+    decoder.start()
+    try:
+        code = decoder.decode(window, 0, entries)
+    except (CodecError, LimitError):
+        return None
+    if code not in (CODE["end"], CODE["full"]) or columns.rows == 0:
+        return None
+    _, taken = columns.take()
+    return int(memoryview(taken["offset"][2]).cast("B").cast("q")[0])

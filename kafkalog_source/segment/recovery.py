@@ -1,0 +1,142 @@
+"""What a broker keeps of a segment when it starts after a crash.
+
+A broker walks the batches of the segment, compares their checksums, and cuts the
+file at the first one that is not right (``LogSegment.recover``). It does not open
+the records of v2, takes a magic above 2 for that format and one below 0 for the
+old one, and does not ask whether offsets rise (``FileLogInputStream``,
+``DefaultRecordBatch.ensureValid``, ``LegacyRecord.ensureValid``). So it keeps
+batches that nobody can decode; reading them is an error.
+
+Kafka 0.7 did the same with its messages, in the last segment alone
+(``FileMessageSet.recover``).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crc32c import crc32c
+from isal.isal_zlib import crc32
+
+from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
+from kafkalog_source.segment.checking import check_span
+from kafkalog_source.segment.entries07 import MAX_OFFSET, SMALLEST_SIZE, message_is_sound
+from kafkalog_source.segment.rows import Span
+
+if TYPE_CHECKING:
+    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.source import LocalFile
+
+_TO_MAGIC = MAGIC_POSITION + 1
+_PIECE_SIZE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a broker cuts a segment.
+
+    Attributes
+    ----------
+    position : int
+    ends_early : bool
+        Whether the file ends inside the batch there, if its length is to be believed.
+    damage : Damage
+        What is wrong there, and how far it reaches.
+    """
+
+    position: int
+    ends_early: bool
+    damage: Damage
+
+
+def find_cut(source: LocalFile, base_offset: int, end: int, largest_batch: int, *, is_07: bool = False) -> Cut | None:
+    """Where a broker's recovery cuts the first `end` bytes of a segment; None if nowhere."""
+    pass_ = _Pass07(source, end) if is_07 else _Pass(source, end)
+    base_07 = base_offset if is_07 else None
+    while pass_.position < end:
+        # Zeros are no end here, because a broker cuts them off and, behind them, all later segments.
+        span = Span(pass_.position, end, base_offset, MAX_OFFSET, MAX_OFFSET, False, False, base_07)
+        try:
+            check_span(source, span, pass_.check, largest_batch)
+        except _FoundCut as found:
+            return found.cut
+        except _GoOn:
+            continue
+        return None
+    return None
+
+
+class _FoundCut(Exception):
+    def __init__(self, cut: Cut) -> None:
+        self.cut = cut
+
+
+class _GoOn(Exception):
+    """What a broker keeps ends where no batch is known to begin."""
+
+
+class _Pass:
+    def __init__(self, source: LocalFile, end: int) -> None:
+        self._source = source
+        self._end = end
+        self.position = 0
+
+    def check(self, damage: Damage) -> None:
+        """Go through a region as a broker would: it may be bad only for those who want to read its records."""
+        at, region_end = damage.position, damage.position + damage.size
+        while at < region_end:
+            kept = self._end_of_kept(at)
+            if kept is None:
+                raise _FoundCut(Cut(at, self._ends_early(at), damage))
+            at = kept
+        if at > region_end:
+            self.position = at
+            raise _GoOn
+
+    def _ends_early(self, position: int) -> bool:
+        head = self._source.read(position, LOG_OVERHEAD)
+        if self._end - position <= _TO_MAGIC:
+            return True
+        return LOG_OVERHEAD + int.from_bytes(head[8:], "big", signed=True) > self._end - position
+
+    def _end_of_kept(self, position: int) -> int | None:
+        """Where the batch at `position` ends, if a broker keeps it."""
+        if self._end - position <= _TO_MAGIC:
+            return None
+        head = self._source.read(position, _TO_MAGIC + 4)
+        length = int.from_bytes(head[8:LOG_OVERHEAD], "big", signed=True)
+        end = position + LOG_OVERHEAD + length
+        if length < V0_MIN_LENGTH or end > self._end:
+            return None
+        is_v2 = int.from_bytes(head[MAGIC_POSITION:_TO_MAGIC], "big", signed=True) >= 2
+        if is_v2 and end - position < V2_HEADER_SIZE:
+            return None
+        (wanted,) = struct.unpack_from(">I", head, 17 if is_v2 else 12)
+        return end if self._checksum(position + (21 if is_v2 else MAGIC_POSITION), end, is_v2) == wanted else None
+
+    def _checksum(self, start: int, end: int, is_v2: bool) -> int:
+        checksum = 0
+        while start < end:
+            piece = self._source.read(start, min(_PIECE_SIZE, end - start))
+            checksum = crc32c(piece, checksum) if is_v2 else crc32(piece, checksum)
+            start += len(piece) or end
+        return checksum
+
+
+class _Pass07(_Pass):
+    def _ends_early(self, position: int) -> bool:
+        length = self._length(position)
+        return length is None or position + 4 + length > self._end
+
+    def _end_of_kept(self, position: int) -> int | None:
+        length = self._length(position)
+        if length is None or 4 + length < SMALLEST_SIZE or position + 4 + length > self._end:
+            return None
+        end = position + 4 + length
+        return end if message_is_sound(self._source, position, end) else None
+
+    def _length(self, position: int) -> int | None:
+        head = self._source.read(position, 4)
+        return int.from_bytes(head, "big", signed=True) if len(head) == 4 else None

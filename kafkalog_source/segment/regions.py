@@ -1,0 +1,234 @@
+"""How far a bad region reaches, and which of two batches that contradict each other is the wrong one.
+
+A damaged length must cost one batch and not those behind it, and what a record
+holds must not be taken for a batch of the log. So a length is believed if the
+checksum is right over that many bytes, or if it leads to a batch whose checksum
+is right. If not, the best proof of a batch's end is its own checksum: when only
+the length is damaged, it is right up to one of the places where another batch begins.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crc32c import crc32c
+from isal.isal_zlib import crc32
+
+from kafkalog_source.format import MAGIC_POSITION, V2_HEADER_SIZE
+from kafkalog_source.segment.entries import is_sound, read_header, sound_entry_at
+from kafkalog_source.segment.lost import first_offset_of
+from kafkalog_source.segment.tail import begins_cut, is_zero_to_end, next_sound_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kafkalog_source.segment.entries import EntryHeader
+    from kafkalog_source.segment.source import LocalFile
+
+_LONGEST_CHAIN = 64
+"""Batches with a wrong checksum that a length may lead over before it has to lead to a good one."""
+_MOST_ENDS = 8
+"""Places that are tried as a batch's end before the first of them is taken."""
+_LONGEST_TRIED = 64 << 20
+_PIECE_SIZE = 1 << 20
+TOO_HIGH = ("the offset is above that of the batches behind it", "offsets that rise")
+"""What is wrong with a batch that `refuted_by` finds refuted, and what was expected."""
+_MOST_READ, _MOST_TIMES_READ = 4 << 30, 16
+"""What is read in all, in bytes and times the file's size: bytes made to look like headers must not take hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where reading goes on behind something bad.
+
+    Attributes
+    ----------
+    position : int
+    is_proved : bool
+        Whether a checksum proves that a batch ends there.
+    """
+
+    position: int
+    is_proved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Where reading goes on behind those of a window's entries that are decoded.
+
+    Attributes
+    ----------
+    position : int
+    too_large : int or None
+        The size of the batch there if it is larger than allowed.
+    is_doubted : bool
+        Whether the batch there contradicts the one behind it.
+    """
+
+    position: int
+    too_large: int | None = None
+    is_doubted: bool = False
+
+
+class Regions:
+    """Finds out how far what is bad reaches, in one range of a segment.
+
+    Parameters
+    ----------
+    source : LocalFile
+    limit : int
+        Where the range ends.
+    bound : int
+        Offsets in it lie below this one.
+    to_file_end : bool
+        Whether it ends where the file does, and not where another batch begins.
+    """
+
+    def __init__(self, source: LocalFile, limit: int, bound: int, to_file_end: bool) -> None:
+        self._source = source
+        self._limit = limit
+        self._bound = bound
+        self._to_file_end = to_file_end
+        self._trusted: frozenset[int] = frozenset()
+        self._most_read = source.bytes_read + _MOST_READ + _MOST_TIMES_READ * source.size
+
+    def end_of(self, position: int, above: int) -> End:
+        """Where reading goes on behind the bad bytes at `position`; all offsets before them are at most `above`."""
+        header = read_header(self._source, position)
+        claimed = None if header is None else position + header.size
+        if header is None or claimed is None or claimed > self._limit:
+            return self._behind_unknown(position, position + 1, None, above)
+        if is_sound(self._source, header):
+            return End(claimed, True)
+        shorter = next(self._proved_ends(position, position + 1, claimed, above), None)
+        if shorter is not None:
+            return End(shorter, True)
+        if self._leads_on(claimed, above):
+            return End(claimed, False)
+        return self._behind_unknown(position, claimed, claimed, above)
+
+    def _behind_unknown(self, position: int, start: int, claimed: int | None, above: int) -> End:
+        """As `end_of`, for a length that leads nowhere; before `start` nothing proves to be its end."""
+        trail = _Trail(self._source, position)
+        first: int | None = None
+        for place in self._sound_places(position + 1, self._limit, above):
+            if first is None:
+                first = place
+            if place >= start and trail.ends_at(place):
+                return End(place, True)
+        if claimed is not None and self._is_border(claimed, above if first is None else None):
+            return End(claimed, False)
+        if trail.ends_at(self._limit):
+            return End(self._limit, True)
+        return End(self._limit if first is None else first, False)
+
+    def _proved_ends(self, position: int, start: int, end: int, above: int) -> Iterator[int]:
+        trail = _Trail(self._source, position)
+        return (place for place in self._sound_places(start, end, above) if trail.ends_at(place))
+
+    def _sound_places(self, start: int, end: int, above: int) -> Iterator[int]:
+        """The first places in [start, end) where a batch begins whose checksum is right and whose offsets fit."""
+        for _ in range(_MOST_ENDS):
+            place = next_sound_entry(self._source, start, self._limit, above, self._bound, end, self._most_read)
+            if place is None:
+                return
+            yield place
+            start = place + 1
+
+    def _leads_on(self, position: int, above: int) -> bool:
+        """Whether headers from `position` on lead to a batch whose checksum is right."""
+        chain: list[int] = []
+        while len(chain) < _LONGEST_CHAIN and position not in self._trusted:
+            chain.append(position)
+            if position == self._limit and not self._to_file_end:
+                break
+            header = read_header(self._source, position) if position < self._limit else None
+            if header is None or header.first_offset <= above or header.last_offset >= self._bound:
+                return False
+            if is_sound(self._source, header):
+                break
+            position += header.size
+            if position - chain[0] > _LONGEST_TRIED:
+                return False
+        else:
+            if position not in self._trusted:
+                return False
+        self._trusted = self._trusted if position in self._trusted else frozenset(chain)
+        return True
+
+    def _is_border(self, position: int, above: int | None) -> bool:
+        """Whether the file ends at `position`, or nothing follows but zeros, or a batch that the file's end cuts.
+
+        The last only if `above` is given: where a good batch follows, the end of the file cuts another one.
+        """
+        if position == self._limit or not self._to_file_end:
+            return position == self._limit
+        if is_zero_to_end(self._source, position):
+            return True
+        return above is not None and begins_cut(self._source, position, above)
+
+
+class _Trail:
+    """Compares the checksum of a batch whose length may lie for one end after another, each above the one before."""
+
+    def __init__(self, source: LocalFile, position: int) -> None:
+        self._source = source
+        self._start = position
+        self._checksum = 0
+        head = source.read(position, 21)
+        magic = head[MAGIC_POSITION] if len(head) > MAGIC_POSITION else 3
+        self._update: Callable[[bytes, int], int] = crc32c if magic == 2 else crc32
+        self._least = position + (V2_HEADER_SIZE if magic == 2 else 26 if magic == 0 else 34)
+        self._reached = position + (21 if magic == 2 else MAGIC_POSITION)
+        self._wanted: int | None = None
+        if magic in (0, 1, 2) and len(head) == 21:
+            (self._wanted,) = struct.unpack_from(">I", head, 17 if magic == 2 else 12)
+
+    def ends_at(self, end: int) -> bool:
+        """Whether the checksum is right if the batch ends at `end`."""
+        if self._wanted is None or end < self._least or end - self._start > _LONGEST_TRIED:
+            return False
+        while self._reached < end:
+            piece = self._source.read(self._reached, min(_PIECE_SIZE, end - self._reached))
+            if not piece:
+                return False
+            self._checksum = self._update(piece, self._checksum)
+            self._reached += len(piece)
+        return self._checksum == self._wanted
+
+
+def refuted_by(
+    source: LocalFile, wrong: EntryHeader, previous: int, bound: int, largest_batch: int
+) -> EntryHeader | None:
+    """The batch behind `wrong`, if it and the one behind it show that the offsets of `wrong` are too high.
+
+    No checksum covers a batch's offset. Where two contradict each other, it is the first that is wrong if its right
+    offsets would just fill the room between those around it, or if the next batch contradicts it too. If none
+    follows, it is wrong if it lies above the second and there is room for it; else nothing tells, and the second is.
+
+    Parameters
+    ----------
+    source : LocalFile
+    wrong : EntryHeader
+    previous : int
+        The last offset before it.
+    bound : int
+    largest_batch : int
+        A v0 or v1 wrapper of more bytes is not decoded to know its first offset.
+    """
+    last = wrong.last_offset
+    following = sound_entry_at(source, wrong.position + wrong.size, previous + 1, bound)
+    if following is None or following.first_offset > last:
+        return None
+    first, next_first = (first_offset_of(source, each, largest_batch) for each in (wrong, following))
+    if first is None or next_first is None:
+        return None
+    room, needed = next_first - previous - 1, last - first + 1
+    if room == needed:
+        return following
+    behind = sound_entry_at(source, following.position + following.size, following.last_offset + 1, bound)
+    if behind is not None:
+        return following if behind.first_offset <= last else None
+    return following if room > needed and first >= next_first else None

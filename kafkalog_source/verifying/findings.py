@@ -1,0 +1,113 @@
+"""What is wrong, where, and how bad it is."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkalog_source.errors import printable
+from kafkalog_source.segment.damage import Kind
+
+if TYPE_CHECKING:
+    from kafkalog_source.errors import KafkaLogError
+    from kafkalog_source.segment.damage import Damage
+
+
+class Severity(enum.Enum):
+    """How bad a finding is."""
+
+    DAMAGE = "damage"
+    """Records that cannot be read, or are missing."""
+    MISLEADING = "misleading"
+    """A file beside the records that is damaged or says what is not so: a broker would go astray or make it anew."""
+    NOTE = "note"
+    """Nothing wrong: what a crash, a live log or an old broker leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found.
+
+    Attributes
+    ----------
+    severity : Severity
+    file : str
+    problem : str
+        As a sentence; never the content of a record.
+    position : int or None
+        Where in the file, in bytes.
+    size : int or None
+        How many bytes are concerned.
+    found, expected : str or None
+    first_offset, last_offset : int or None
+        The offsets concerned, where they are known.
+    """
+
+    severity: Severity
+    file: str
+    problem: str
+    position: int | None = None
+    size: int | None = None
+    found: str | None = None
+    expected: str | None = None
+    first_offset: int | None = None
+    last_offset: int | None = None
+
+    def __str__(self) -> str:
+        place = printable(self.file) + ("" if self.position is None else f", position {self.position}")
+        details = [
+            f"{word} {value}"
+            for word, value in (("found", self.found), ("expected", self.expected), ("offsets", self._offsets()))
+            if value is not None
+        ]
+        return f"{self.severity.value}: {place}: {self.problem}" + (f" ({', '.join(details)})" if details else "")
+
+    def _offsets(self) -> str | None:
+        if self.first_offset is None:
+            return None
+        return f"from {self.first_offset} to {'?' if self.last_offset is None else self.last_offset}"
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """The same as plain values."""
+        return {
+            "severity": self.severity.value,
+            "file": self.file,
+            "position": self.position,
+            "size": self.size,
+            "problem": self.problem,
+            "found": self.found,
+            "expected": self.expected,
+            "firstOffset": self.first_offset,
+            "lastOffset": self.last_offset,
+        }
+
+
+def of_damage(damage: Damage) -> Finding:
+    """The finding for a region that gave no rows; a torn end is none of the data's fault."""
+    torn = damage.kind is Kind.TORN
+    problem = damage.reason if damage.error is None else damage.error.problem
+    return Finding(
+        Severity.NOTE if torn else Severity.DAMAGE,
+        damage.file,
+        f"the log ends inside a batch: {problem}" if torn else problem,
+        damage.position,
+        damage.size,
+        damage.found or f"a bad region of {damage.size} bytes",
+        damage.expected,
+        damage.first_offset,
+        damage.last_offset,
+    )
+
+
+def of_error(error: KafkaLogError, severity: Severity, file: str) -> Finding:
+    """The finding for what an error says."""
+    return Finding(
+        severity,
+        error.file or file,
+        error.problem,
+        error.position,
+        None,
+        None if error.found is None else str(error.found),
+        None if error.expected is None else str(error.expected),
+    )

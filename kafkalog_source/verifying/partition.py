@@ -1,0 +1,153 @@
+"""One partition: its segments, and what is seen only when they lie side by side."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kafkalog_source.errors import KafkaLogError, printable
+from kafkalog_source.logdir.access import Root
+from kafkalog_source.verifying.findings import Finding, Severity, of_error
+from kafkalog_source.verifying.piece import MovedError
+from kafkalog_source.verifying.segment import MAX_OFFSET, SegmentCheck
+from kafkalog_source.verifying.small_files import check_partition_files
+from kafkalog_source.verifying.transactions import check_transactions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkalog_source.logdir import PartitionLog
+    from kafkalog_source.segment.survey import Surveyor
+    from kafkalog_source.verifying.piece import Piece
+    from kafkalog_source.verifying.progress import Progress
+
+
+@dataclass(slots=True)
+class PartitionResult:
+    """What was found in one partition.
+
+    Attributes
+    ----------
+    log : PartitionLog
+    batches, records : int
+        Good ones; control records count too.
+    end_offset : int or None
+        The offset after the last one; None if damage hides it.
+    findings : list of Finding
+    """
+
+    log: PartitionLog
+    batches: int = 0
+    records: int = 0
+    end_offset: int | None = None
+    findings: list[Finding] = field(default_factory=list)
+
+    def count(self, severity: Severity) -> int:
+        """How many findings are of a severity."""
+        return sum(finding.severity is severity for finding in self.findings)
+
+
+class PartitionCheck:
+    """Checks one partition, a piece at a time.
+
+    Parameters
+    ----------
+    log : PartitionLog
+    follow_symlinks : bool
+    cut : bool
+        Whether several threads may work on one segment.
+
+    Attributes
+    ----------
+    has_moved : bool
+        A broker has replaced or removed files since they were listed.
+    """
+
+    def __init__(self, log: PartitionLog, follow_symlinks: bool, cut: bool) -> None:
+        self.log = log
+        self.has_moved = False
+        self._root = Root(os.path.realpath(log.path), follow_symlinks)
+        self._errors: list[Finding] = []
+        last = log.segments[-1] if log.segments else None
+        bounds = [segment.base_offset for segment in log.segments[1:]] + [MAX_OFFSET]
+        self._segments = [
+            SegmentCheck(segment, bound, segment is last, cut)
+            for segment, bound in zip(log.segments, bounds, strict=False)
+        ]
+        self._left = sum(len(segment.pieces) for segment in self._segments)
+        self._lock = threading.Lock()
+
+    def pieces(self) -> Iterator[tuple[SegmentCheck, Piece]]:
+        """What there is to do, in any order and by any thread."""
+        return ((segment, piece) for segment in self._segments for piece in segment.pieces)
+
+    def run(self, segment: SegmentCheck, piece: Piece, surveyor: Surveyor, progress: Progress) -> bool:
+        """Check a piece; True if it was the last one, so that `finish` has its turn."""
+        try:
+            if not self.has_moved:
+                segment.run(piece, surveyor, progress)
+        except MovedError:
+            self.has_moved = True
+        except KafkaLogError as error:
+            self._errors.append(of_error(error, Severity.DAMAGE, segment.segment.path))
+        with self._lock:
+            self._left -= 1
+            return self._left == 0
+
+    def finish(self, surveyor: Surveyor) -> PartitionResult:
+        """Put the pieces together."""
+        findings = [finding for segment in self._segments for finding in segment.judge()] + self._errors
+        result = PartitionResult(self.log, findings=findings)
+        result.batches = sum(piece.batches for _, piece in self.pieces())
+        result.records = sum(piece.records for _, piece in self.pieces())
+        if self._segments:
+            last = self._segments[-1]
+            whole = last.checks and not last.damage
+            result.end_offset = last.next_offset if whole else None
+        if not self.log.lone:
+            self._look_around(findings, surveyor)
+        return result
+
+    def _look_around(self, findings: list[Finding], surveyor: Surveyor) -> None:
+        """Add what no segment tells alone."""
+        compacted = self.log.cleaned or any(self._has_gaps(segment) for segment in self._segments)
+        findings += self._gaps(compacted)
+        bases = {segment.base_offset for segment in self.log.segments}
+        try:
+            findings += check_transactions(self.log, self._segments, compacted)
+            findings += check_partition_files(self.log.path, self._root, bases, surveyor)
+        except MovedError:
+            self.has_moved = True
+        except KafkaLogError as error:
+            findings.append(of_error(error, Severity.DAMAGE, self.log.path))
+        for segment in self.log.segments:
+            if segment.offset_index is None and not segment.is_07:
+                problem = "has no offset index beside it: a broker will make one"
+                findings.append(Finding(Severity.NOTE, segment.path, problem))
+
+    def _has_gaps(self, segment: SegmentCheck) -> bool:
+        return not segment.damage and any(check.has_gaps for check in segment.checks)
+
+    def _gaps(self, compacted: bool) -> Iterator[Finding]:
+        """Offsets between two segments that are in neither."""
+        for each, following in pairwise(self._segments):
+            end = each.next_offset
+            if each.segment.is_07:
+                end = each.segment.base_offset + each.segment.size
+            if end is None or not each.checks or end >= following.segment.base_offset:
+                continue
+            yield Finding(
+                Severity.NOTE if compacted else Severity.DAMAGE,
+                each.segment.path,
+                "offsets are missing before the next segment: compaction removed them, or a segment is missing"
+                if compacted
+                else "offsets are missing before the next segment: a segment is not there",
+                each.segment.size,
+                found=f"{printable(os.path.basename(following.segment.path))} as the next segment",
+                expected=f"one that begins at offset {end}",
+                first_offset=end,
+                last_offset=following.segment.base_offset - 1,
+            )

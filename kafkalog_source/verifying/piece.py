@@ -1,0 +1,129 @@
+"""The batches of a part of a segment, and the index entries that speak of them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kafkalog_source._core.indexes import IndexCheck
+from kafkalog_source.errors import KafkaLogError, LogDirError
+from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.verifying.findings import Finding, Severity, of_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kafkalog_source._core.memory import Scratch
+    from kafkalog_source._core.walk import Entries
+    from kafkalog_source.logdir import SegmentFile
+    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.rows import Span
+    from kafkalog_source.segment.survey import Surveyor, Taker
+    from kafkalog_source.verifying.indexes import IndexFile
+    from kafkalog_source.verifying.progress import Progress
+
+
+class MovedError(Exception):
+    """A file is no longer the one that was listed: a broker compacts, rolls or deletes."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """A part of a segment that one thread checks, and what it found.
+
+    Attributes
+    ----------
+    segment : SegmentFile
+    span : Span
+    pointed, timed : range
+        The numbers of the entries of the two indexes that are about it.
+    check : IndexCheck or None
+        None if it could not be read.
+    damage : list of Damage
+    findings : list of Finding
+    batches, records : int
+    next_offset : int or None
+        The offset after its last one, None if damage is what it ends with.
+    """
+
+    segment: SegmentFile
+    span: Span
+    pointed: range = range(0)
+    timed: range = range(0)
+    check: IndexCheck | None = None
+    damage: list[Damage] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    batches: int = 0
+    records: int = 0
+    next_offset: int | None = None
+
+    def run(
+        self,
+        surveyor: Surveyor,
+        source: LocalFile,
+        offset_index: IndexFile | None,
+        time_index: IndexFile | None,
+        progress: Progress,
+    ) -> None:
+        """Check it."""
+        check = _check(offset_index, self.pointed, time_index, self.timed)
+        counter = _Counter(progress, self.span)
+        takers: list[Taker] = [counter] if self.span.base_07 is not None else [check, counter]
+        try:
+            surveyed = surveyor.survey(source, self.span, takers, self.damage.append)
+        except KafkaLogError as error:
+            self.findings.append(of_error(error, Severity.DAMAGE, source.path))
+            return
+        finally:
+            counter.finish()
+        self.check = check
+        self.batches, self.records, self.next_offset = surveyed.batches, surveyed.records, surveyed.next_offset
+
+
+def _check(offset_index: IndexFile | None, pointed: range, time_index: IndexFile | None, timed: range) -> IndexCheck:
+    offsets: Sequence[int] = () if offset_index is None else offset_index.keys[pointed.start : pointed.stop]
+    positions: Sequence[int] = () if offset_index is None else offset_index.values[pointed.start : pointed.stop]
+    times: Sequence[int] = () if time_index is None else time_index.values[timed.start : timed.stop]
+    return IndexCheck(offsets, positions, times)
+
+
+class _Counter:
+    """Tells the progress of reading."""
+
+    def __init__(self, progress: Progress, span: Span) -> None:
+        self._progress = progress
+        self._told = span.start
+        self._end = span.end
+
+    def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
+        self._tell(window_position + entries.walked)
+
+    def finish(self) -> None:
+        self._tell(self._end)
+
+    def _tell(self, position: int) -> None:
+        self._progress.add(position - self._told)
+        self._told = position
+
+
+def open_listed(segment: SegmentFile) -> LocalFile:
+    """Open a segment, which has to be the file that was listed.
+
+    Raises
+    ------
+    MovedError
+        It is another one, or gone.
+    LogDirError
+        It cannot be opened.
+    """
+    try:
+        source = LocalFile(segment.path)
+    except LogDirError as error:
+        if isinstance(error.__cause__, FileNotFoundError) and not os.path.lexists(segment.path):
+            raise MovedError from error
+        raise
+    if source.inode != segment.inode:
+        source.close()
+        raise MovedError
+    return source

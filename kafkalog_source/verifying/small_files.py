@@ -1,0 +1,225 @@
+"""The small files of a partition directory and of a log dir: snapshots, checkpoints, ids."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import time
+from typing import TYPE_CHECKING
+
+from kafkalog_source.errors import KafkaLogError, printable
+from kafkalog_source.logdir.access import Root, entries, file_kind
+from kafkalog_source.logdir.checkpoints import (
+    LeaderEpoch,
+    read_leader_epochs,
+    read_offset_checkpoint,
+    read_topic_id,
+)
+from kafkalog_source.logdir.names import CHECKPOINT_NAMES, LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, parse_log_file
+from kafkalog_source.segment.producer_snapshot import parse_producer_snapshot
+from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.verifying.findings import Finding, Severity, of_damage, of_error
+from kafkalog_source.verifying.segment import MAX_OFFSET
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from kafkalog_source._core.memory import Scratch
+    from kafkalog_source._core.walk import Entries
+    from kafkalog_source.segment.survey import Surveyor
+
+_BOOTSTRAP = "bootstrap.checkpoint"
+_METADATA_SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint")
+_INDEX_KINDS = ("index", "timeindex", "txnindex")
+_MOST_TEXT = 1 << 20
+_ATTEMPTS = 3
+_PAUSE_SECONDS = 0.1
+_CONTROL_FLAG = 32
+
+Offsets = dict[tuple[str, int], int]
+
+
+def check_partition_files(path: str, root: Root, bases: Collection[int], surveyor: Surveyor) -> list[Finding]:
+    """Check the files of a partition directory that belong to no one segment, and find indexes without one.
+
+    Parameters
+    ----------
+    path : str
+        The directory.
+    root : Root
+        What symbolic links have to stay in.
+    bases : collection of int
+        Base offsets of its segments.
+    surveyor : Surveyor
+    """
+    findings: list[Finding] = []
+    for entry in sorted(entries(path), key=lambda entry: entry.name):
+        check = _check_of(entry, bases, surveyor)
+        if check is not None:
+            findings += _guarded(entry, root, check)
+    return findings
+
+
+def check_log_dir_files(path: str, root: Root, surveyor: Surveyor) -> tuple[list[Finding], dict[str, Offsets]]:
+    """Check the files that a broker keeps beside its partition directories.
+
+    Returns
+    -------
+    tuple of (list of Finding, dict)
+        What is wrong, and by name what the good checkpoints say.
+    """
+    findings: list[Finding] = []
+    said: dict[str, Offsets] = {}
+
+    def note(file: str) -> list[Finding]:
+        said[os.path.basename(file)] = read_offset_checkpoint(file)
+        return []
+
+    checks: dict[str, Callable[[str], list[Finding]]] = dict.fromkeys(CHECKPOINT_NAMES, note)
+    checks["meta.properties"] = _check_properties
+    checks[_BOOTSTRAP] = lambda file: _check_metadata_snapshot(file, surveyor)
+    for entry in sorted(entries(path), key=lambda entry: entry.name):
+        if entry.name in checks:
+            findings += _guarded(entry, root, checks[entry.name])
+    return findings, said
+
+
+def _check_of(
+    entry: os.DirEntry[str], bases: Collection[int], surveyor: Surveyor
+) -> Callable[[str], list[Finding]] | None:
+    name = parse_log_file(entry.name)
+    if name is not None and name.state is None and name.kind == "snapshot":
+        return lambda path: _check_producer_snapshot(path, name.base_offset)
+    if name is not None and name.state is None and name.kind in _INDEX_KINDS and name.base_offset not in bases:
+        return _orphaned
+    if _METADATA_SNAPSHOT.fullmatch(entry.name) is not None:
+        return lambda path: _check_metadata_snapshot(path, surveyor)
+    known = {
+        LEADER_EPOCH_CHECKPOINT: _check_leader_epochs,
+        PARTITION_METADATA: _check_topic_id,
+        "quorum-state": _check_quorum,
+    }
+    return known.get(entry.name)
+
+
+def _guarded(entry: os.DirEntry[str], root: Root, check: Callable[[str], list[Finding]]) -> list[Finding]:
+    """Check a file, if it is one; of one that a broker may be writing to, only what is wrong for longer counts."""
+    findings: list[Finding] = []
+    for attempt in range(_ATTEMPTS):
+        time.sleep(attempt * _PAUSE_SECONDS)
+        try:
+            if entry.is_symlink():
+                root.admit(entry.path)
+            mode = os.stat(entry.path).st_mode
+            if not stat.S_ISREG(mode):
+                return [Finding(Severity.MISLEADING, entry.path, f"is {file_kind(mode)} and not a file")]
+            findings = check(entry.path)
+        except KafkaLogError as error:
+            findings = [of_error(error, Severity.MISLEADING, entry.path)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            findings = [Finding(Severity.MISLEADING, entry.path, f"cannot be read: {error.strerror}")]
+        if not findings or not _is_fresh(entry.path):
+            break
+    return findings if os.path.lexists(entry.path) else []
+
+
+def _is_fresh(path: str) -> bool:
+    try:
+        return os.stat(path).st_mtime > time.time() - 60
+    except OSError:
+        return False
+
+
+def _check_producer_snapshot(path: str, offset: int) -> list[Finding]:
+    try:
+        parse_producer_snapshot(read_side_file(path), offset)
+    except SideFileError as error:
+        return [Finding(Severity.MISLEADING, path, f"the producer snapshot is damaged: {error}")]
+    return []
+
+
+def _orphaned(path: str) -> list[Finding]:
+    return [Finding(Severity.NOTE, path, "an orphaned index file, with no corresponding log file")]
+
+
+def _check_topic_id(path: str) -> list[Finding]:
+    read_topic_id(path)
+    return []
+
+
+def _check_leader_epochs(path: str) -> list[Finding]:
+    before = LeaderEpoch(-1, -1)
+    for number, each in enumerate(read_leader_epochs(path)):
+        if each.epoch <= before.epoch or each.start_offset < before.start_offset:
+            return [
+                Finding(
+                    Severity.MISLEADING,
+                    path,
+                    "the leader epochs do not rise",
+                    found=f"epoch {each.epoch} from offset {each.start_offset} as entry {number}",
+                    expected=f"an epoch above {before.epoch} from offset {before.start_offset} or later",
+                )
+            ]
+        before = each
+    return []
+
+
+def _check_quorum(path: str) -> list[Finding]:
+    try:
+        state = json.loads(_text(path))
+    except (ValueError, RecursionError):
+        state = None
+    if isinstance(state, dict) and isinstance(state.get("leaderEpoch"), int):
+        return []
+    return [Finding(Severity.MISLEADING, path, "the quorum's state is no JSON object with a leaderEpoch")]
+
+
+def _check_properties(path: str) -> list[Finding]:
+    lines = (line.strip() for line in _text(path).splitlines())
+    said = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith(("#", "!")))
+    version = said.get("version", "").strip()
+    if version in ("0", "1"):
+        return []
+    return [
+        Finding(
+            Severity.MISLEADING,
+            path,
+            "a broker does not start on this meta.properties",
+            found=f"version {printable(version[:20])!r}" if version else "no version",
+            expected="version 0 or 1",
+        )
+    ]
+
+
+def _text(path: str) -> str:
+    with LocalFile(path) as source:
+        return source.read(0, min(source.size, _MOST_TEXT)).decode("utf-8", "replace")
+
+
+class _LastEntry:
+    """Remembers the attributes of the last batch."""
+
+    def __init__(self) -> None:
+        self.attributes = 0
+
+    def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
+        self.attributes = entries.entry(stop - 1)[3]
+
+
+def _check_metadata_snapshot(path: str, surveyor: Surveyor) -> list[Finding]:
+    """A snapshot of the metadata log: batches like a segment's, the last of which is a control batch."""
+    findings: list[Finding] = []
+    last = _LastEntry()
+    with LocalFile(path) as source:
+        span = Span(0, source.size, 0, MAX_OFFSET, MAX_OFFSET, to_file_end=True, torn_is_benign=False)
+        surveyor.survey(source, span, [last], lambda damage: findings.append(of_damage(damage)))
+        if not findings and not last.attributes & _CONTROL_FLAG and os.path.basename(path) != _BOOTSTRAP:
+            problem = "the snapshot of the metadata log does not end with its footer: its end is missing"
+            findings.append(Finding(Severity.DAMAGE, path, problem, source.size))
+    return findings

@@ -1,0 +1,138 @@
+"""The commands verify and salvage: what they print and what they exit with."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kafkalog_source.cli.progress import Bar, bar_line
+from tests.builders.index_files import TOPIC_ID
+from tests.unit.cli.conftest import Run
+from tests.unit.salvage.conftest import flip
+from tests.unit.salvage.conftest import logs as logs  # a fixture: a log dir with the metadata of its cluster
+
+Kafkalog = Callable[..., Run]
+SEGMENT = "orders-0/00000000000000000000.log"
+
+
+def test_verify_of_a_sound_log_dir(kafkalog: Kafkalog, logs: Path) -> None:
+    run = kafkalog("verify", logs)
+    assert (run.status, run.err) == (0, "")
+    rows = [line.split() for line in run.out.splitlines()]
+    assert rows[0] == ["TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS", "DAMAGE", "MISLEADING", "NOTES"]
+    assert rows[2][:3] == ["orders", "0", "2"]
+    assert rows[2][4:] == ["20", "60", "0", "0", "0"]
+    assert run.out.splitlines()[-1] == "sound: 3 partitions, 4 segments, 22 batches, 62 records"
+
+
+def test_verify_tells_each_finding_in_a_line(kafkalog: Kafkalog, logs: Path) -> None:
+    flip(logs / SEGMENT, 100)
+    (logs / "orders-0" / "00000000000000000030.index").write_bytes(b"\1")
+    run = kafkalog("verify", logs)
+    assert run.status == 1
+    lines = run.out.splitlines()[4:]
+    assert lines[0].startswith(f"damage: {logs / SEGMENT}, position 0: the batch's checksum is wrong (")
+    assert lines[0].endswith(", offsets from 0 to 2)")
+    assert lines[1].startswith(f"misleading: {logs}/orders-0/00000000000000000030.index: the index's size is neither")
+    assert lines[2].startswith("not sound: ")
+    assert lines[2].endswith("; findings: 1 damage, 1 misleading")
+
+
+def test_verify_as_json(kafkalog: Kafkalog, logs: Path) -> None:
+    flip(logs / SEGMENT, 100)
+    run = kafkalog("verify", logs, "--json", "--threads", "1", "--subscribe", "orders")
+    assert run.status == 1
+    document = json.loads(run.out)
+    assert document["sound"] is False
+    assert [each["topic"] for each in document["partitions"]] == ["orders", "orders"]
+    (finding,) = document["partitions"][0]["findings"]
+    assert (finding["severity"], finding["position"], finding["lastOffset"]) == ("damage", 0, 2)
+    assert (finding["firstOffset"], finding["file"]) == (0, str(logs / SEGMENT))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["verify", "{logs}/none"], "no such file or directory"),
+        (["verify", "{logs}", "-o", "mode=PERMISSIVE"], "has no meaning for verify"),
+        (["verify", "{logs}", "--threads", "0"], "no number of threads"),
+        (["salvage", "{logs}"], "DST"),
+        (["salvage", "{logs}", "{logs}/new"], "lie in each other"),
+        (["salvage", "{logs}/none", "{logs}-new"], "not a directory"),
+        (["salvage", "{logs}", "{logs}-new", "--topic-ids", "orders=?"], "no topic's id"),
+        (["salvage", "{logs}", "{logs}-new", "-o", "startingOffsets=earliest"], "has no meaning for salvage"),
+    ],
+)
+def test_what_cannot_run(kafkalog: Kafkalog, logs: Path, arguments: list[str], said: str) -> None:
+    run = kafkalog(*(argument.replace("{logs}", str(logs)) for argument in arguments))
+    assert (run.status, run.out) == (2, "")
+    assert said in run.err
+    assert len(run.err.splitlines()) == 1
+    assert {path.name for path in logs.parent.iterdir()} == {"logs"}
+
+
+def test_salvage(kafkalog: Kafkalog, logs: Path) -> None:
+    target = logs.parent / "new"
+    flip(logs / SEGMENT, 100)
+    run = kafkalog("salvage", logs, target)
+    assert (run.status, run.err) == (1, "")
+    rows = [line.split() for line in run.out.splitlines()]
+    assert rows[0] == ["TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS", "START", "END", "LEFT-OUT"]
+    assert rows[2][4:] == ["19", "57", "0", "60", "1"]
+    assert run.out.splitlines()[4].startswith(f"left out: {logs / SEGMENT}, position 0, ")
+    assert run.out.splitlines()[-1].startswith(f"{target}: 3 partitions, 21 batches, ")
+    assert kafkalog("verify", target).status == 0
+
+
+def test_salvage_as_json(kafkalog: Kafkalog, logs: Path) -> None:
+    target = logs.parent / "new"
+    run = kafkalog("salvage", logs, target, "--json", "--topic-ids", f"orders={TOPIC_ID}")
+    assert run.status == 0
+    document = json.loads(run.out)
+    assert document["complete"] is True
+    assert [(each["topic"], each["endOffset"]) for each in document["partitions"]] == [("orders", 60), ("orders", 0)]
+    assert [each["loss"] for each in document["leftOut"]] == [False]
+
+
+@pytest.mark.parametrize("arguments", [["verify", "--help"], ["salvage", "--help"]])
+def test_help_has_examples_and_the_exit_status(kafkalog: Kafkalog, arguments: list[str]) -> None:
+    run = kafkalog(*arguments)
+    assert run.status == 0
+    assert "examples:" in run.out
+    assert "exit status:" in run.out
+
+
+def test_control_characters_in_names_are_escaped(kafkalog: Kafkalog, logs: Path) -> None:
+    evil = logs.parent / "e\x1b]0;x\x07vil"
+    logs.rename(evil)
+    flip(evil / SEGMENT, 100)
+    for run in (kafkalog("verify", evil), kafkalog("verify", evil, "--json"), kafkalog("salvage", evil, logs)):
+        assert run.status == 1
+        assert all(line.isprintable() for line in run.out.splitlines())
+
+
+def test_the_bar() -> None:
+    line = bar_line("verifying", 3 << 20, 12 << 20, 2.0)
+    assert line == "verifying [#######.......................]  25% 3.0 MiB of 12.0 MiB, 1.5 MiB/s, 0:06 left"
+    assert bar_line("verifying", 0, 0, 0.0) == "verifying [..............................]   0% 0 B of 0 B, 0 B/s"
+    assert "100%" in bar_line("verifying", 13, 12, 1.0)
+
+
+def test_a_bar_is_drawn_on_a_terminal_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import time
+
+    with Bar("verifying", lambda: (1, 2)):
+        time.sleep(0.3)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Bar("verifying", lambda: (1, 2)):
+        time.sleep(0.3)
+    err = capsys.readouterr().err
+    assert "verifying [####" in err
+    assert err.endswith("\r\x1b[K")
