@@ -60,6 +60,20 @@ class OffsetRanges:
         high = min(self._end(offsets), visible_end)
         return self._start(offsets, high, visible_end), high
 
+    def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
+        """The range [low, high) up to the last stable offset; a time is found below that, or not at all."""
+        if stable <= low < high and _timestamp(self._starting, offsets.log) is not None:
+            self._check_time_may_be_missing(offsets.log)
+        return low, stable
+
+    def _check_time_may_be_missing(self, log: PartitionLog) -> None:
+        if self._options.starting_offsets_by_timestamp_strategy == "error":
+            raise OptionError(
+                f"no record of {_name(log)} is at or after the timestamp of {self._starting.option}",
+                found=_timestamp(self._starting, log),
+                remedy="Choose an earlier time, or set startingOffsetsByTimestampStrategy=latest",
+            )
+
     def _start(self, offsets: PartitionOffsets, high: int, visible_end: int) -> int:
         limit = self._starting
         timestamp = _timestamp(limit, offsets.log)
@@ -67,12 +81,7 @@ class OffsetRanges:
             found = offset_at_time(offsets, timestamp, self._options, self._on_damage)
             if found is not None and found < visible_end:
                 return max(found, offsets.earliest)
-            if self._options.starting_offsets_by_timestamp_strategy == "error":
-                raise OptionError(
-                    f"no record of {_name(offsets.log)} is at or after the timestamp of {limit.option}",
-                    found=timestamp,
-                    remedy="Choose an earlier time, or set startingOffsetsByTimestampStrategy=latest",
-                )
+            self._check_time_may_be_missing(offsets.log)
             return high
         wanted = _offset(limit, offsets.log)
         if wanted is None or wanted == _EARLIEST:

@@ -104,7 +104,7 @@ class _Chosen:
             report.warnings += check_07(log, low, high, options)
         self._transactions: list[PartitionTransactions | None] = [None] * len(self._logs)
         if options.isolation_level == "read_committed":
-            self._stop_at_open_transactions()
+            self._stop_at_open_transactions(ranges)
 
     def splits(self, target: int, open_cost: int) -> list[Split]:
         """Splits of about `target` bytes."""
@@ -148,13 +148,14 @@ class _Chosen:
             report.bytes_read += transactions.bytes_read
             report.warnings += transactions.warnings
 
-    def _stop_at_open_transactions(self) -> None:
+    def _stop_at_open_transactions(self, ranges: OffsetRanges) -> None:
         """Lower the end of each partition to its last stable offset."""
         for number, (offsets, (low, high)) in enumerate(zip(self._offsets, self._limits, strict=True)):
             if offsets.log.segments[0].is_07:
                 continue
             transactions = self._transactions[number] = PartitionTransactions(offsets, self._options)
-            self._limits[number] = low, transactions.last_stable_offset(high)
+            stable = transactions.last_stable_offset(high)
+            self._limits[number] = ranges.up_to_stable(offsets, low, high, stable)
 
     def _ranges(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kafkalog_source
-from kafkalog_source import CorruptBatchError, DataLossError
+from kafkalog_source import CorruptBatchError, DataLossError, OptionError
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
@@ -247,3 +247,16 @@ def test_what_was_written_after_the_plan_does_not_count(tmp_path: Path) -> None:
     write_segment(directory, [marker(3)], base_offset=3)
     (arrow_batch, *_) = read_split(split, options, ["transactionState"])
     assert arrow_batch.column(0).to_pylist() == ["open", "open"]
+
+
+def test_a_time_is_not_found_behind_the_last_stable_offset(tmp_path: Path) -> None:
+    """``ListOffsets`` of a broker looks for it below, as far as a read_committed consumer could fetch."""
+    entries = [Batch(base_timestamp=1000), data(1, base_timestamp=2000), Batch(base_offset=2, base_timestamp=3000)]
+    directory = partition(tmp_path, entries)
+    assert offsets(directory, startingTimestamp=3000) == [2]
+    assert offsets(directory, startingTimestamp=1000, **COMMITTED) == [0]
+    for timestamp in (2000, 3000):
+        with pytest.raises(OptionError, match="at or after"):
+            offsets(directory, startingTimestamp=timestamp, **COMMITTED)
+        latest = {"startingOffsetsByTimestampStrategy": "latest"}
+        assert offsets(directory, startingTimestamp=timestamp, **latest, **COMMITTED) == []
