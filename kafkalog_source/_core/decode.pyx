@@ -20,6 +20,7 @@ from kafkalog_source._core.walk cimport Entries, Entry
 
 cdef Py_ssize_t PREPARED_AT_ONCE = 1 << 18  # bytes on disk
 cdef Py_ssize_t LARGEST_LZ4_AT_ONCE = 1 << 18  # compressed, so that a bomb is of 64 MiB at most
+cdef Py_ssize_t SMALL_LZ4_AT_ONCE = 1 << 16    # while another large payload has left its memory
 cdef Py_ssize_t LARGEST_KEPT = 1 << 20
 cdef int CODEC_MASK = 7
 cdef int LZ4 = 3
@@ -159,7 +160,9 @@ cdef class Decoder:
             return False
         if e.skipped or e.attributes & CODEC_MASK == 0:
             return True
-        return e.attributes & CODEC_MASK == LZ4 and self.functions.has_lz4() and e.size <= LARGEST_LZ4_AT_ONCE
+        if e.attributes & CODEC_MASK != LZ4 or not self.functions.has_lz4():
+            return False
+        return e.size <= (SMALL_LZ4_AT_ONCE if self.payloads.holds_much() else LARGEST_LZ4_AT_ONCE)
 
     cdef bint prepare_entry(self, const uint8_t* p, Entry* e, bint is_first) except -1:
         """Check the entry and decompress it if it joins the run; False if it has to begin the next."""

@@ -8,7 +8,6 @@ their checksums compared before the first of them becomes a row.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport INT64_MAX, int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 
@@ -120,7 +119,7 @@ cdef class Decoder07:
         ``f(bytes_like) -> int``: the checksum of a payload.
     decompress : callable
         ``f(codec, bytes_like, nested) -> bytes_like``; raises for a payload that its codec refuses. What it gives for
-        a nested set is ``bytes``.
+        a nested set is memory of its own, which stays where it is as long as the object does.
     low, high : int
         Messages with offsets in [low, high) become rows.
     verify : bool
@@ -245,6 +244,7 @@ cdef class Decoder07:
 
     cdef int open_nested(self, const Message07* message, Set07* s) except -1:
         """Decompress the set inside `message`, and keep it until the top-level message is done."""
+        cdef Py_buffer buffer
         cdef Py_ssize_t start = payload_start(message)
         if message.size == start:
             # A compressed stream is never empty, even if it holds nothing.
@@ -258,10 +258,13 @@ cdef class Decoder07:
             s.data = <const uint8_t*>self.buffer.buf
             s.end = self.buffer.len
             return Code.OK
-        content = <bytes?>self.decompress(codec_of(message), self.view, True)
+        content = self.decompress(codec_of(message), self.view, True)
         self.nested.append(content)
-        s.data = <const uint8_t*>PyBytes_AS_STRING(content)
-        s.end = PyBytes_GET_SIZE(content)
+        # What owns the memory is kept, and so the memory stays where it is.
+        PyObject_GetBuffer(content, &buffer, PyBUF_SIMPLE)
+        s.data = <const uint8_t*>buffer.buf
+        s.end = buffer.len
+        PyBuffer_Release(&buffer)
         return Code.OK
 
     cdef bint is_sound(self, const Message07* message) except -1:

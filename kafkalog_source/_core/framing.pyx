@@ -7,7 +7,7 @@ checksum no stock library accepts, snappy comes in a framing of its own, and
 neither a zstd nor an LZ4 library tells a stream that is cut from one that ends.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from kafkalog_source._core.bytes cimport load_i32, load_u32_le
@@ -121,7 +121,9 @@ cdef class Lz4Frames:
     cdef int read_header(self, const uint8_t* p, Py_ssize_t end, bint check_header, Lz4Header* header) except -1:
         cdef const char* problem = lz4_header(p, end, header)
         if problem != NULL:
-            found = None if end < 7 else f"flags 0x{p[4]:02x}, block descriptor 0x{p[5]:02x}"
+            # Without its first bytes it is no frame but may be anything, and nothing of a record is shown.
+            is_frame = end >= 7 and load_u32_le(p) == LZ4_MAGIC
+            found = f"flags 0x{p[4]:02x}, block descriptor 0x{p[5]:02x}" if is_frame else None
             raise bad_stream("lz4", problem.decode(), found=found)
         self.view.set(p + 4, header.size - 5)
         if check_header and (<uint32_t>self.xxh32(self.view) >> 8) & 0xFF != p[header.size - 1]:
@@ -188,7 +190,7 @@ cdef Py_ssize_t snappy_size(const uint8_t* p, Py_ssize_t size) except -1:
         claimed |= <uint64_t>(p[i] & 0x7F) << (7 * i)
         if p[i] < 0x80:
             if claimed > <uint64_t>size * SNAPPY_MOST_EXPANSION:
-                raise bad_stream("snappy", "a block claims more than its bytes can hold", found=claimed)
+                raise bad_stream("snappy", "a block claims more than its bytes can hold")
             return claimed
     raise bad_stream("snappy", "a block has no length")
 
@@ -240,7 +242,7 @@ cdef class SnappyStream:
             size = load_i32(p + pos)
             pos += 4
             if size < 0 or size > end - pos:
-                raise bad_stream("snappy", "a block's length lies", found=size, expected=f"0 to {end - pos}")
+                raise bad_stream("snappy", "a block's length lies", expected=f"0 to {end - pos}")
             if size:
                 written = self.read_block(p + pos, size, scratch, written, limit)
             pos += size
@@ -264,7 +266,8 @@ cdef class SnappyStream:
 
 
 def zstd_frames(View source):
-    """How many zstd frames `source` has and the most bytes that they can hold, from block headers alone (RFC 8878).
+    """How many zstd frames `source` has, the most bytes that they can hold, and the widest window that one of them
+    asks for, from headers alone (RFC 8878).
 
     Raises CodecError unless `source` is whole frames, so that a cut stream does not pass for a short one.
     """
@@ -273,6 +276,7 @@ def zstd_frames(View source):
     cdef Py_ssize_t pos = 0
     cdef Py_ssize_t bound = 0
     cdef Py_ssize_t frames = 0
+    cdef Py_ssize_t window = 0
     cdef uint32_t magic
     while pos < end:
         frames += 1
@@ -282,12 +286,30 @@ def zstd_frames(View source):
         if magic & 0xFFFFFFF0 == SKIPPABLE_MAGIC:
             pos += 8 + <Py_ssize_t>load_u32_le(p + pos + 4)
         elif magic == ZSTD_MAGIC:
+            window = max(window, zstd_window(p + pos, end - pos))
             pos = zstd_frame_end(p, end, pos, &bound)
         else:
-            raise bad_stream("zstd", "no frame begins where one should", found=f"0x{magic:08x}")
+            raise bad_stream("zstd", "no frame begins where one should")
     if pos > end:
         raise bad_stream("zstd", "a frame is cut")
-    return frames, bound
+    return frames, bound, window
+
+
+cdef Py_ssize_t zstd_window(const uint8_t* p, Py_ssize_t left) noexcept nogil:
+    """The window that the frame at `p` asks for; one without any asks for all of its content."""
+    cdef int descriptor = p[4]
+    cdef int width = 1 << (descriptor >> 6)
+    cdef Py_ssize_t at = 5 + ((1 << (descriptor & 3)) >> 1)
+    cdef uint64_t window = 0
+    cdef int i
+    if descriptor & 0x20:
+        if left < at + width:
+            return 0
+        for i in range(width):
+            window |= <uint64_t>p[at + i] << (8 * i)
+        return <Py_ssize_t>min(window + (256 if width == 2 else 0), <uint64_t>INT64_MAX)
+    window = <uint64_t>1 << (10 + (p[5] >> 3))
+    return <Py_ssize_t>(window + window // 8 * (p[5] & 7))
 
 
 cdef Py_ssize_t zstd_frame_end(const uint8_t* p, Py_ssize_t end, Py_ssize_t pos, Py_ssize_t* bound) except -1:

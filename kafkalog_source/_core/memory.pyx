@@ -142,7 +142,7 @@ cdef class Scratch:
         self.capacity = max(capacity, SMALLEST_BLOCK)
         return True
 
-    cdef void shrink(self, Py_ssize_t most):
+    cpdef void shrink(self, Py_ssize_t most):
         """Give the memory back if it is more than `most` bytes and nobody uses it."""
         if self.capacity > most and self._exports == 0:
             free(self.address)

@@ -21,10 +21,12 @@ cdef class Payloads:
     cdef Py_ssize_t size    # of all that are held
     cdef Py_ssize_t largest
     cdef list rooms         # of Scratch, one for each payload that may be held
+    cdef Scratch first_room  # the one that may stay large
     cdef object decompress
     cdef object crc32
     cdef View view
 
+    cdef bint holds_much(self) noexcept nogil
     cdef bint takes(self, Py_ssize_t compressed_size)
     cdef int add(self, int codec, int magic, const uint8_t* p, Py_ssize_t size) except -1
     cdef int check_messages(self, int number) except -1

@@ -16,6 +16,7 @@ from kafkalog_source._core.memory cimport Scratch, View
 cdef Py_ssize_t ENOUGH = 1 << 19         # decompressed bytes in a run, more or less: they are to stay in the cache
 cdef Py_ssize_t LARGEST_SMALL = 1 << 16  # compressed; what is larger comes first in its run
 cdef Py_ssize_t LARGEST_KEPT = 1 << 20
+cdef Py_ssize_t LARGEST_KEPT_BEHIND = 1 << 18  # of the rooms behind the first, of which there are many
 cdef Py_ssize_t MESSAGE_OVERHEAD = 12
 cdef Py_ssize_t CHECKED_FROM = 16
 
@@ -44,6 +45,7 @@ cdef class Payloads:
         self.size = 0
         self.largest = 0
         self.rooms = rooms
+        self.first_room = rooms[0]
         self.view = View.__new__(View)
 
     def __dealloc__(self):
@@ -51,20 +53,30 @@ cdef class Payloads:
         for i in range(self.count):
             PyBuffer_Release(&self.items[i].buffer)
 
+    cdef bint holds_much(self) noexcept nogil:
+        """Whether there is memory beside that of `clear`ed payloads which only a large one needed."""
+        return self.first_room.capacity > LARGEST_KEPT
+
     cdef bint takes(self, Py_ssize_t compressed_size):
         """Whether a payload of this size can join the run. The first always can."""
         if self.count == 0:
             return True
         if self.count == MOST_PAYLOADS or self.count == len(self.rooms) or self.size >= ENOUGH or compressed_size > LARGEST_SMALL:
             return False
-        return (<Scratch>self.rooms[0]).capacity <= LARGEST_KEPT
+        return not self.holds_much()
 
     cdef int add(self, int codec, int magic, const uint8_t* p, Py_ssize_t size) except -1:
         """Decompress the `size` bytes at `p`; the number of the payload."""
         cdef int number = self.count
         cdef Payload* payload = &self.items[number]
+        cdef Scratch room = self.rooms[number]
         self.view.set(p, size)
-        PyObject_GetBuffer(self.decompress(codec, magic, self.view, self.rooms[number]), &payload.buffer, PyBUF_SIMPLE)
+        try:
+            PyObject_GetBuffer(self.decompress(codec, magic, self.view, room), &payload.buffer, PyBUF_SIMPLE)
+        except Exception:
+            # It may have grown to the limit before the payload turned out to pass it.
+            room.shrink(LARGEST_KEPT)
+            raise
         self.count += 1
         payload.data = <const uint8_t*>payload.buffer.buf
         payload.size = payload.buffer.len
@@ -101,7 +113,9 @@ cdef class Payloads:
         self.count = 0
         for i in range(count):
             PyBuffer_Release(&self.items[i].buffer)
-            if i or self.largest <= LARGEST_KEPT:
-                (<Scratch>self.rooms[i]).shrink(LARGEST_KEPT)
+            if i:
+                (<Scratch>self.rooms[i]).shrink(LARGEST_KEPT_BEHIND)
+            elif self.largest <= LARGEST_KEPT:
+                self.first_room.shrink(LARGEST_KEPT)
         self.size = 0
         self.largest = 0

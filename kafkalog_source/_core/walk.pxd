@@ -1,5 +1,7 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
+from kafkalog_source._core.native cimport CFunctions
+
 
 cdef struct Entry:
     # A v2 batch or a top-level v0/v1 entry; `start` counts from the window's first byte, `size` is the whole entry's.
@@ -32,6 +34,14 @@ cdef class Entries:
 
     cdef bint push(self, const Entry* entry) noexcept nogil
     cdef int walk_window(self, const uint8_t* data, Py_ssize_t size) noexcept nogil
+
+
+cdef class EntryFinder:
+    cdef CFunctions functions
+    cdef Py_ssize_t largest
+    cdef public Py_ssize_t left
+
+    cdef bint is_right(self, const uint8_t* p, const Entry* e, Py_ssize_t there) noexcept nogil
 
 
 cdef int parse_header(const uint8_t* p, Py_ssize_t left, Entry* entry) noexcept nogil

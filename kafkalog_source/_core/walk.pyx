@@ -9,12 +9,14 @@ length and magic in the same places (``Records``, ``DefaultRecordBatch`` and
 from libc.stdint cimport INT32_MAX, INT64_MAX, int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 
-from kafkalog_source._core.bytes cimport load_i32, load_i64
+from kafkalog_source._core.bytes cimport load_i32, load_i64, load_u32
 from kafkalog_source._core.codes cimport Code
 from kafkalog_source._core.memory cimport Scratch
+from kafkalog_source._core.native cimport CFunctions
 
 cdef Py_ssize_t LOG_OVERHEAD = 12
 cdef Py_ssize_t V2_HEADER_SIZE = 61
+cdef Py_ssize_t COST_OF_ASKING = 1 << 15  # bytes that could be compared while Python looks at one header
 
 
 cdef int parse_header(const uint8_t* p, Py_ssize_t left, Entry* entry) noexcept nogil:
@@ -163,23 +165,63 @@ cdef class Entries:
         return e.start, e.size, e.magic, e.attributes, e.first_offset, e.last_offset
 
 
-def find_entry(Scratch window, Py_ssize_t start, Py_ssize_t size, Py_ssize_t beyond, int64_t above, int64_t bound):
-    """The first place in [start, size) of `window` where a plausible entry begins, or -1.
+cdef class EntryFinder:
+    """Looks for places where an entry may begin, in windows that hold anything.
 
-    Plausible is a header that reads well, a size that ends within `beyond` bytes behind the window, and offsets above
-    `above` and below `bound`. Its checksum is for the caller to compare.
+    Bytes can be made to look like one header after another, each with a length that leads far on. So what may be spent
+    is limited; what is left when a window is begun is for the caller to say.
+
+    Parameters
+    ----------
+    functions : CFunctions
+        With whose checksums an entry is compared at once if the window holds all of it.
+    largest : int
+        Larger entries are passed over.
+
+    Attributes
+    ----------
+    left : int
+        Bytes that may yet be compared, here or by the caller; nothing is found any more when there are none.
     """
-    cdef const uint8_t* data = window.address
-    cdef Entry entry
-    cdef Py_ssize_t at
-    cdef Py_ssize_t found = -1
-    if size > window.capacity or start < 0:
-        raise ValueError(f"[{start}, {size}) is outside of {window.capacity} bytes")
-    with nogil:
-        for at in range(start, size - 17):
-            if data[at + 16] > 2 or parse_header(data + at, size - at, &entry) != Code.OK:
-                continue
-            if entry.size <= size - at + beyond and above < entry.first_offset and entry.last_offset < bound:
-                found = at
-                break
-    return found
+
+    def __cinit__(self, CFunctions functions, Py_ssize_t largest=INT32_MAX):
+        self.functions = functions
+        self.largest = largest
+        self.left = INT64_MAX
+
+    def find(self, Scratch window, Py_ssize_t start, Py_ssize_t size, Py_ssize_t beyond, int64_t above, int64_t bound):
+        """The first place in [start, size) of `window` where a plausible entry begins, or -1.
+
+        Plausible is a header that reads well, a size that ends within `beyond` bytes behind the window, offsets above
+        `above` and below `bound`, and a right checksum where it can be compared. Otherwise that is for the caller.
+        """
+        cdef const uint8_t* data = window.address
+        cdef Entry entry
+        cdef Py_ssize_t at
+        cdef Py_ssize_t found = -1
+        if size > window.capacity or start < 0:
+            raise ValueError(f"[{start}, {size}) is outside of {window.capacity} bytes")
+        with nogil:
+            for at in range(start, size - 17):
+                if data[at + 16] > 2 or parse_header(data + at, size - at, &entry) != Code.OK:
+                    continue
+                if entry.size - beyond > size - at or entry.size > self.largest:
+                    continue
+                if entry.first_offset <= above or entry.last_offset >= bound:
+                    continue
+                if self.left < 0:
+                    break
+                if self.is_right(data + at, &entry, size - at):
+                    found = at
+                    break
+        return found
+
+    cdef bint is_right(self, const uint8_t* p, const Entry* e, Py_ssize_t there) noexcept nogil:
+        """Whether the checksum is right, or not all bytes are there for it."""
+        self.left -= e.size
+        if e.size > there or not self.functions.has_checksums():
+            self.left -= COST_OF_ASKING
+            return True
+        if e.magic == 2:
+            return self.functions.crc32c(p + 21, e.size - 21) == load_u32(p + 17)
+        return self.functions.crc32(p + 16, e.size - 16) == load_u32(p + 12)

@@ -71,5 +71,5 @@ class Decompressor:
         if codec == Codec.SNAPPY:
             return self._snappy.decompress(source, room, limit)
         if codec == Codec.GZIP:
-            return decompress_gzip(source, limit)
+            return decompress_gzip(source, room, limit)
         raise UnsupportedFormatError("the batch names a codec that does not exist", found=codec, expected="0 to 4")

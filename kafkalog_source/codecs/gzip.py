@@ -11,59 +11,96 @@ from kafkalog_source.errors import CodecError, LimitError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from kafkalog_source._core.memory import Scratch
+
 _IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # the stub takes the class for an instance
 _GZIP = 31
 """zlib's number for gzip's framing and the largest window."""
-_FIRST_PIECE = 256
+_SMALL = 1 << 16
+_FIRST_PIECE, _LARGEST_PIECE = 1 << 8, 1 << 16
+_OUTPUT_SIZE = 1 << 20
 
 
-def decompress_gzip(source: Buffer, limit: int) -> bytes:
-    """The content of all members of `source`, `limit` bytes at most."""
-    decompressor = isal_zlib.decompressobj(wbits=_GZIP)
-    content = _decompress(decompressor, source, limit)
-    if not decompressor.eof:
-        raise _cut()
-    rest = decompressor.unused_data
-    return _with_further_members(content, rest, limit) if rest else content
+def decompress_gzip(source: Buffer, scratch: Scratch, limit: int) -> Buffer:
+    """The content of all members of `source`, `limit` bytes at most; in `scratch` unless it is small."""
+    with memoryview(source) as view:
+        if len(view) <= _SMALL:
+            decompressor = isal_zlib.decompressobj(wbits=_GZIP)
+            # One byte over the limit tells a payload that is too large from one that just fits.
+            content = _decompress(decompressor, view, min(limit + 1, _OUTPUT_SIZE))
+            if decompressor.eof and not decompressor.unused_data:
+                return _checked(content, limit)
+        return _Members(view, scratch, limit).read()
 
 
-def _with_further_members(content: bytes, rest: bytes, limit: int) -> bytes:
-    """`content` and that of the members in `rest`.
+class _Members:
+    """Reads members one after another, in pieces.
 
-    They are fed in pieces, because the library copies whatever it was given behind the end of a member: a payload of
-    many small members would be copied once for each.
+    The library copies whatever it was given behind the end of a member, or behind the place where its output was full:
+    a payload of many small members would be copied once for each.
     """
-    joined = bytearray(content)
-    with memoryview(rest) as source:
+
+    def __init__(self, source: memoryview, scratch: Scratch, limit: int) -> None:
+        self._source = source
+        self._scratch = scratch
+        self._limit = limit
+        self._written = 0
+
+    def read(self) -> Buffer:
         at = 0
-        while at < len(source):
+        while at < len(self._source):
             decompressor = isal_zlib.decompressobj(wbits=_GZIP)
             size = _FIRST_PIECE
             while not decompressor.eof:
-                if at == len(source):
-                    raise _cut()
-                piece = source[at : at + size]
-                joined += _decompress(decompressor, piece, limit - len(joined))
+                if at == len(self._source):
+                    raise CodecError("the gzip payload is damaged: a member is cut")
+                piece = self._source[at : at + size]
+                self._read_piece(decompressor, piece)
                 at += len(piece) - len(decompressor.unused_data)
-                size *= 2
-    return bytes(joined)
+                size = min(2 * size, _LARGEST_PIECE)
+        if len(self._source) == 0:
+            raise CodecError("the gzip payload is damaged: a member is cut")
+        return self._scratch.view(0, self._written)
+
+    def _read_piece(self, decompressor: Any, piece: Buffer) -> None:
+        while True:
+            most = min(self._limit + 1 - self._written, _OUTPUT_SIZE)
+            content = _decompress(decompressor, piece, most)
+            self._keep(content)
+            if len(content) < most or decompressor.eof:
+                return
+            piece = decompressor.unconsumed_tail
+
+    def _keep(self, content: bytes) -> None:
+        end = self._written + len(content)
+        if end > self._limit:
+            raise _too_large(self._limit)
+        if end > self._scratch.capacity or self._scratch.capacity == 0:
+            wanted = max(end, min(2 * self._scratch.capacity, self._limit), _FIRST_PIECE)
+            self._scratch.reserve(wanted, keep=self._written)
+        with self._scratch.view(self._written, end) as room:
+            room[:] = content
+        self._written = end
 
 
-def _decompress(decompressor: Any, source: Buffer, limit: int) -> bytes:
-    """What `source` adds to a member's content."""
+def _decompress(decompressor: Any, source: Buffer, most: int) -> bytes:
+    """What `source` adds to a member's content, `most` bytes at most."""
     try:
-        # One byte over the limit tells a payload that is too large from one that just fits.
-        content: bytes = decompressor.decompress(source, limit + 1)
+        content: bytes = decompressor.decompress(source, most)
     except _IsalError as error:
         raise CodecError("the gzip payload is damaged", found=str(error)) from None
-    if len(content) > limit:
-        raise LimitError(
-            "the gzip payload decompresses to more than is allowed",
-            expected=f"at most {limit} bytes",
-            remedy="Raise maxDecompressedBatchBytes if the batch is known to be good",
-        )
     return content
 
 
-def _cut() -> CodecError:
-    return CodecError("the gzip payload is damaged: a member is cut")
+def _checked(content: bytes, limit: int) -> bytes:
+    if len(content) > limit:
+        raise _too_large(limit)
+    return content
+
+
+def _too_large(limit: int) -> LimitError:
+    return LimitError(
+        "the gzip payload decompresses to more than is allowed",
+        expected=f"at most {limit} bytes",
+        remedy="Raise maxDecompressedBatchBytes if the batch is known to be good",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkalog_source._core.memory import Scratch
 from kafkalog_source.codecs.decompressor import Decompressor
 from kafkalog_source.errors import LimitError
 
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from kafkalog_source._core.memory import View
+
+
+_LARGEST_KEPT = 1 << 20
 
 
 class NestedDecompressor:
@@ -28,7 +32,7 @@ class NestedDecompressor:
         self._left = outermost.limit
 
     def __call__(self, codec: int, source: View, nested: bool) -> Buffer:
-        """Decompress one payload. That of a nested set is bytes of its own, which stay as they are.
+        """Decompress one payload. That of a nested set lies in memory of its own, which stays as it is.
 
         Raises
         ------
@@ -38,18 +42,20 @@ class NestedDecompressor:
             The sets of this top-level message decompress to more than the limit.
         """
         if not nested:
+            # Large sets of the message before must not add to those inside of this one.
+            self._outermost.rooms[0].shrink(_LARGEST_KEPT)
             content = self._outermost(codec, 0, source)
             self._left = self._outermost.limit - len(memoryview(content))
             return content
         if self._inner is None:
             self._inner = Decompressor(self._outermost.limit)
         try:
-            inner = bytes(self._inner(codec, 0, source, limit=self._left))
+            inner = self._inner(codec, 0, source, Scratch(), self._left)
         except LimitError:
             raise LimitError(
                 "the message sets inside a message decompress to more than is allowed, all together",
                 expected=f"at most {self._outermost.limit} bytes",
                 remedy="Raise maxDecompressedBatchBytes if the message is known to be good",
             ) from None
-        self._left -= len(inner)
+        self._left -= len(memoryview(inner))
         return inner

@@ -18,6 +18,8 @@ MAX_WINDOW_SIZE = 1 << 27
 """Largest window that Kafka's reader takes: zstd's own default, 2^27."""
 _AT_ONCE = 4 << 20
 """Room made without further thought; a larger payload has to prove its size step by step."""
+_MOST_BESIDE = 64 << 20
+"""A stream keeps its window beside what it has written. What both take together may pass the limit by so much."""
 
 
 class ZstdStream:
@@ -28,21 +30,32 @@ class ZstdStream:
 
     def decompress(self, source: View, scratch: Scratch, limit: int) -> Buffer:
         """The content of `source`, `limit` bytes at most; in `scratch` unless it is small."""
-        frames, bound = zstd_frames(source)
+        frames, bound, window = zstd_frames(source)
+        if window > MAX_WINDOW_SIZE:
+            raise CodecError(
+                "the zstd payload asks for a larger window than Kafka's readers have",
+                found=f"{window} bytes",
+                expected=f"at most {MAX_WINDOW_SIZE}",
+            )
         try:
-            claimed = zstandard.frame_content_size(memoryview(source))
-            # At once the library does not look into a frame that claims to be empty, and takes no other empty one.
-            if frames == 1 and 0 < bound <= min(limit, _AT_ONCE) and claimed != 0:
-                # The library makes room for what the frame's header claims, whatever that is.
-                _check_claim(claimed, bound)
-                return self._context.decompress(memoryview(source), max_output_size=bound)
-            written = self._read(source, scratch, bound, limit)
+            if frames == 1 and bound > 0:
+                claimed = zstandard.frame_content_size(memoryview(source))
+                # At once the library does not look into a frame that claims to be empty, and takes no other empty one.
+                if 0 < bound <= min(limit, _AT_ONCE) and claimed != 0:
+                    _check_claim(claimed, bound)
+                    return self._context.decompress(memoryview(source), max_output_size=bound)
+                if window > _MOST_BESIDE and _AT_ONCE < claimed <= min(bound, limit):
+                    # Into memory of the right size it is written without a window.
+                    scratch.shrink(_AT_ONCE)
+                    return self._context.decompress(memoryview(source))
+            most = _most_content(limit, window)
+            written = self._read(source, scratch, bound, most)
         except zstandard.ZstdError as error:
             raise CodecError("the zstd payload is damaged", found=str(error)) from None
-        if written > limit:
+        if written > most:
             raise LimitError(
                 "the zstd payload decompresses to more than is allowed",
-                expected=f"at most {limit} bytes",
+                expected=f"at most {most} bytes",
                 remedy="Raise maxDecompressedBatchBytes if the batch is known to be good",
             )
         return scratch.view(0, written)
@@ -63,6 +76,11 @@ class ZstdStream:
                 break
             written += got
         return written
+
+
+def _most_content(limit: int, window: int) -> int:
+    """The most content that is read of a stream: `limit`, or less if its window is so wide that it counts too."""
+    return min(limit, max((limit + _MOST_BESIDE) // 2, limit + _MOST_BESIDE - window))
 
 
 def _check_claim(claimed: int, bound: int) -> None:

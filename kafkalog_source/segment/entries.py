@@ -24,8 +24,9 @@ _WINDOW_SIZE = 1 << 18
 _CODEC_MASK = 7
 _HEADER_SIZES = {1: 26, 2: V2_HEADER_SIZE}
 """What has to be there of an entry to know all of `EntryHeader`; of v0 it is the attributes."""
-_LARGEST_CHECKED = 64 << 20
+LARGEST_CHECKED = 64 << 20
 """Larger batches are not read only to find out whether a place is a good one to start from."""
+_PIECE_SIZE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +220,19 @@ def behind_wrong_offset(source: LocalFile, position: int) -> EntryHeader | None:
 
 def is_sound(source: LocalFile, header: EntryHeader) -> bool:
     """Whether the checksum of the entry is right: where it is, an entry begins at its position."""
-    if header.size > _LARGEST_CHECKED:
+    if header.size > LARGEST_CHECKED:
         return False
-    data = memoryview(source.read(header.position, header.size))
-    if len(data) < header.size:
-        return False
-    if header.magic == 2:
-        return bool(crc32c(data[21:]) == struct.unpack_from(">I", data, 17)[0])
-    return bool(crc32(data[MAGIC_POSITION:]) == struct.unpack_from(">I", data, 12)[0])
+    position, end = header.position, header.position + header.size
+    # In pieces, so that a large batch takes no memory of its size.
+    piece = source.read(position, min(header.size, _PIECE_SIZE))
+    covered, update = (21, crc32c) if header.magic == 2 else (MAGIC_POSITION, crc32)
+    (wanted,) = struct.unpack_from(">I", piece.ljust(covered, b"\0"), covered - 4)
+    checksum = update(memoryview(piece)[covered:])
+    while piece and position + len(piece) < end:
+        position += len(piece)
+        piece = source.read(position, min(end - position, _PIECE_SIZE))
+        checksum = update(piece, checksum)
+    return bool(piece) and bool(checksum == wanted)
 
 
 def sound_entry_at(source: LocalFile, position: int, least: int, bound: int) -> EntryHeader | None:

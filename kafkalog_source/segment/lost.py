@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 _MAX_OFFSET = 2**63 - 1
 
 
-def first_offset_of(source: LocalFile, header: EntryHeader, largest_batch: int) -> int | None:
-    """The first offset in a batch; None for a v0 or v1 wrapper that cannot be decoded.
+def offsets_of(source: LocalFile, header: EntryHeader, largest_batch: int) -> tuple[int, int] | None:
+    """The first and the last offset in a batch; None for a v0 or v1 wrapper that cannot be decoded.
 
-    Such a wrapper's header tells only its last offset, so that its messages have to be looked at.
+    Such a wrapper's header tells only its last offset, and that of v0 may tell it wrong, since those inside are
+    absolute. So its messages have to be looked at.
     """
     if header.record_count is not None:
-        return header.first_offset
+        return header.first_offset, header.last_offset
     if header.size > largest_batch:
         return None
     window, entries = Scratch(), Entries(least=-(2**63) + 1)
@@ -37,10 +38,11 @@ def first_offset_of(source: LocalFile, header: EntryHeader, largest_batch: int) 
     columns = Columns(["offset"], BlockPool())
     settings = DecodeSettings(include_control=True, max_decompressed_bytes=largest_batch)
     decoder = make_decoder(columns, Decompressor(largest_batch), settings, 0, _MAX_OFFSET)
-    return _first_row(columns, decoder, window, entries)
+    rows = _rows(columns, decoder, window, entries)
+    return None if rows is None else (rows[0], min(rows[-1], header.last_offset))
 
 
-def _first_row(columns: Columns, decoder: Decoder, window: Scratch, entries: Entries) -> int | None:
+def _rows(columns: Columns, decoder: Decoder, window: Scratch, entries: Entries) -> memoryview | None:
     decoder.start()
     try:
         code = decoder.decode(window, 0, entries)
@@ -48,5 +50,5 @@ def _first_row(columns: Columns, decoder: Decoder, window: Scratch, entries: Ent
         return None
     if code not in (CODE["end"], CODE["full"]) or columns.rows == 0:
         return None
-    _, taken = columns.take()
-    return int(memoryview(taken["offset"][2]).cast("B").cast("q")[0])
+    count, taken = columns.take()
+    return memoryview(taken["offset"][2]).cast("B").cast("q")[:count]

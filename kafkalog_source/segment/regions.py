@@ -18,7 +18,7 @@ from isal.isal_zlib import crc32
 
 from kafkalog_source.format import MAGIC_POSITION, V2_HEADER_SIZE
 from kafkalog_source.segment.entries import is_sound, read_header, sound_entry_at
-from kafkalog_source.segment.lost import first_offset_of
+from kafkalog_source.segment.lost import offsets_of
 from kafkalog_source.segment.tail import begins_cut, is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
@@ -222,13 +222,13 @@ def refuted_by(
     following = sound_entry_at(source, wrong.position + wrong.size, previous + 1, bound)
     if following is None or following.first_offset > last:
         return None
-    first, next_first = (first_offset_of(source, each, largest_batch) for each in (wrong, following))
-    if first is None or next_first is None:
+    held, next_held = (offsets_of(source, each, largest_batch) for each in (wrong, following))
+    if held is None or next_held is None:
         return None
-    room, needed = next_first - previous - 1, last - first + 1
+    room, needed = next_held[0] - previous - 1, held[1] - held[0] + 1
     if room == needed:
         return following
     behind = sound_entry_at(source, following.position + following.size, following.last_offset + 1, bound)
     if behind is not None:
         return following if behind.first_offset <= last else None
-    return following if room > needed and first >= next_first else None
+    return following if room > needed and held[0] >= next_held[0] else None

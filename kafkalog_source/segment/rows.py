@@ -10,10 +10,10 @@ from kafkalog_source._core.decode import Decoder
 from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import problem_of
 from kafkalog_source.errors import CodecError, LimitError
-from kafkalog_source.format import LOG_OVERHEAD
+from kafkalog_source.format import LOG_OVERHEAD, V2_HEADER_SIZE
 from kafkalog_source.segment.damage import Damage, Kind, too_large_error, words_of
 from kafkalog_source.segment.entries import behind_wrong_offset, read_header, sound_entry_at
-from kafkalog_source.segment.lost import first_offset_of
+from kafkalog_source.segment.lost import offsets_of
 from kafkalog_source.segment.regions import TOO_HIGH, End, Regions, Resume, refuted_by
 from kafkalog_source.segment.tail import begins_like_a_segment, ends_half_written, is_zero_to_end, not_a_segment
 from kafkalog_source.segment.window import Window
@@ -315,14 +315,14 @@ class SpanReader:
         _, _, magic, _, first, _ = self._entries.entry(index)
         return int(first) if magic == _V2 else above + 1
 
-    def _was_written_since(self, position: int) -> bool:
+    def _was_written_since(self, position: int, most: int | None = None) -> bool:
         """Whether a broker wrote the bad bytes at `position` anew after they were read: the log ended there."""
-        return self._may_end_torn and self._window.is_outdated(position)
+        return self._may_end_torn and self._window.is_outdated(position, most)
 
     def _behind_damage(self, position: int, code: int, too_large: int | None = None) -> int:
         """Say what is at `position`, where no whole batch begins or a too large one, and where reading goes on."""
         source, span = self._source, self._span
-        if too_large is None and self._ends_here(position):
+        if too_large is None and self._ends_here(position, code):
             return span.end
         if code == _INCOMPLETE and self._entries.next_size <= span.end - position:
             too_large = too_large or self._entries.next_size
@@ -347,13 +347,13 @@ class SpanReader:
         header = read_header(self._source, position) if end.is_proved else None
         if header is None or position + header.size != end.position or header.last_offset > above:
             return above, None
-        first = first_offset_of(self._source, header, self._largest_batch)
-        if first is None or first < self._span.least:
+        held = offsets_of(self._source, header, self._largest_batch)
+        if held is None or held[0] < self._span.least:
             return above, None
         following = self._last_lost(end.position)
-        return first - 1, None if following is None else max(following, header.last_offset)
+        return held[0] - 1, None if following is None else max(following, header.last_offset)
 
-    def _ends_here(self, position: int) -> bool:
+    def _ends_here(self, position: int, code: int) -> bool:
         """Whether only zeros follow, or nothing that was there when the read was planned.
 
         In the last segment, zeros that are too few for a length may be the first bytes of an offset: that is told. In
@@ -361,7 +361,8 @@ class SpanReader:
         """
         too_few = self._span.torn_is_benign and self._span.end - position < LOG_OVERHEAD
         zeros = self._span.to_file_end and not too_few and is_zero_to_end(self._source, position)
-        return zeros or self._was_written_since(position)
+        # A header that is wrong is another one if it was written since; to look at more each time would take long.
+        return zeros or self._was_written_since(position, None if code == _INCOMPLETE else V2_HEADER_SIZE)
 
     def _tell(
         self,

@@ -90,8 +90,8 @@ class LocalFile:
 
     def read(self, position: int, size: int) -> bytes:
         """At most `size` bytes from `position` on."""
-        buffer = bytearray(max(0, min(size, self.size - position)))
-        return bytes(buffer[: self.read_into(position, memoryview(buffer))])
+        buffer = memoryview(bytearray(max(0, min(size, self.size - position))))
+        return bytes(buffer[: self.read_into(position, buffer)])
 
     def copy_to(self, descriptor: int, position: int, size: int) -> None:
         """Append `size` bytes from `position` on to another open file, by the system itself where it can.

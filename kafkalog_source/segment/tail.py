@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkalog_source._core.memory import Scratch
-from kafkalog_source._core.walk import find_entry
+from kafkalog_source._core.walk import EntryFinder
+from kafkalog_source.batch import decoder
 from kafkalog_source.errors import KafkaLogError, UnsupportedFormatError
 from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
-from kafkalog_source.segment.entries import sound_entry_at
+from kafkalog_source.segment.entries import LARGEST_CHECKED, sound_entry_at
 
 if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
@@ -17,6 +18,8 @@ _WINDOW_SIZE = 1 << 20
 _FIRST_WINDOW_SIZE = 1 << 12
 _MOST_CHECKED = 4 << 30
 """Bytes read in search of the next batch: bytes made to look like one header after another must not take hours."""
+_LEAST_COMPARED, _MOST_TIMES_COMPARED = 64 << 20, 64
+"""What may be compared in a window, in bytes and times its size, before the rest of it is passed over."""
 _FEWEST_ZEROS = 16
 """As many zeros at the end of a bad batch as are taken for a part that was not written."""
 _WIDEST_SEGMENT = 1 << 32
@@ -25,8 +28,8 @@ _WIDEST_SEGMENT = 1 << 32
 
 def is_zero_to_end(source: LocalFile, position: int) -> bool:
     """Whether nothing but zeros follow: the space that a preallocated segment did not use."""
-    buffer = bytearray(_WINDOW_SIZE)
-    size = 4096
+    size = _FIRST_WINDOW_SIZE
+    buffer = bytearray(size)
     position = source.next_data(position)
     while position < source.size:
         view = memoryview(buffer)[:size]
@@ -36,7 +39,9 @@ def is_zero_to_end(source: LocalFile, position: int) -> bool:
         if any(view[:64]) or view[:got] != bytes(got):
             return False
         position = source.next_data(position + got)
-        size = _WINDOW_SIZE
+        if size < _WINDOW_SIZE:
+            size = _WINDOW_SIZE
+            buffer = bytearray(size)
     return True
 
 
@@ -71,7 +76,7 @@ def next_sound_entry(
     """
     last = end if begin_before is None else min(end, begin_before)
     headers_end = min(end, last + V2_HEADER_SIZE)
-    window = Scratch()
+    window, finder = Scratch(), EntryFinder(decoder.C_FUNCTIONS, LARGEST_CHECKED)
     bound = min(bound, above + _WIDEST_SEGMENT)
     most_read = source.bytes_read + _MOST_CHECKED if most_read is None else most_read
     want = _FIRST_WINDOW_SIZE
@@ -83,13 +88,14 @@ def next_sound_entry(
         window.reserve(size)
         with window.view(0, size) as room:
             got = source.read_into(start, room)
-        at = find_entry(window, 0, got, end - start - got, above, bound)
+        finder.left = _LEAST_COMPARED + _MOST_TIMES_COMPARED * got
+        at = finder.find(window, 0, got, end - start - got, above, bound)
         while 0 <= at < last - start:
             if source.bytes_read > most_read:
                 return None
             if sound_entry_at(source, start + at, above + 1, bound) is not None:
                 return start + at
-            at = find_entry(window, at + 1, got, end - start - got, above, bound)
+            at = finder.find(window, at + 1, got, end - start - got, above, bound)
         if got < V2_HEADER_SIZE or start + got >= headers_end:
             return None
         # The windows overlap by a header, which may lie across their border.

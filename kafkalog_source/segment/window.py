@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from kafkalog_source._core.memory import Scratch
     from kafkalog_source.segment.source import LocalFile
 
+_PIECE_SIZE = 1 << 20
+
 
 class Window:
     """Bytes [position, position + size) of a file, at the front of scratch memory.
@@ -48,11 +50,20 @@ class Window:
                 raise self._shorter(position + kept + got)
         self.position, self.size = position, size
 
-    def is_outdated(self, position: int) -> bool:
-        """Whether the file no longer has what is held from `position` on, because it is being written to."""
+    def is_outdated(self, position: int, most: int | None = None) -> bool:
+        """Whether the file no longer has what is held from `position` on, because it is being written to.
+
+        At most `most` bytes are compared, by default all that are held.
+        """
         start = position - self.position
-        with self.memory.view(start, self.size) as held:
-            return held != self._source.read(position, self.size - start)
+        end = self.size if most is None else min(self.size, start + most)
+        for at in range(start, end, _PIECE_SIZE):
+            size = min(_PIECE_SIZE, end - at)
+            with self.memory.view(at, at + size) as held:
+                # Bytes are compared at once, a view byte by byte.
+                if bytes(held) != self._source.read(self.position + at, size):
+                    return True
+        return False
 
     def _keep_from(self, position: int) -> int:
         """Move what is held from `position` on to the front, and say how much that is."""

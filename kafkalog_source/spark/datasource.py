@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kafkalog_source.errors import KafkaLogError, OptionError
+from kafkalog_source.errors import OptionError
+from kafkalog_source.spark.own_errors import OwnErrorsOnly
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,14 +42,14 @@ class KafkaLogDataSource(DataSource):
         """Give the columns of a read that names none."""
         from kafkalog_source.spark.schema import default_schema
 
-        with _OwnErrorsOnly():
+        with OwnErrorsOnly():
             return default_schema(self._parsed())
 
     def reader(self, schema: StructType) -> KafkaLogReader:
         """Check options and schema, and give what plans and reads."""
         from kafkalog_source.spark.schema import projected_columns
 
-        with _OwnErrorsOnly():
+        with OwnErrorsOnly():
             options = self._parsed()
             required = tuple(field.name for field in schema.fields if not field.nullable)
             return KafkaLogReader(options, projected_columns(schema, options), required)
@@ -90,7 +90,7 @@ class KafkaLogReader(DataSourceReader):
         """Plan the read, once, on the driver: one partition of Spark's for each split."""
         from kafkalog_source.reading.plan import plan_read
 
-        with _OwnErrorsOnly():
+        with OwnErrorsOnly():
             plan = plan_read(self.options)
         for warning in plan.report.warnings:
             _log.warning("kafkalog: %s", warning)
@@ -100,9 +100,9 @@ class KafkaLogReader(DataSourceReader):
         """Decode one split. Spark makes a partition of None when there is none, and it has no rows."""
         if partition.value is None:
             return
-        from kafkalog_source.reading.read import read_split
+        with OwnErrorsOnly(partition.value):
+            from kafkalog_source.reading.read import read_split
 
-        with _OwnErrorsOnly():
             for arrow_batch in read_split(partition.value, self.options, self.columns):
                 yield _with_required(arrow_batch, self.required) if self.required else arrow_batch
 
@@ -119,19 +119,3 @@ def _with_required(arrow_batch: pa.RecordBatch, required: tuple[str, ...]) -> pa
             )
         schema = schema.set(index, schema.field(index).with_nullable(False))
     return type(arrow_batch).from_arrays(arrow_batch.columns, schema=schema)
-
-
-class _OwnErrorsOnly:
-    """Cut the frames below off our own errors: Spark prints the traceback around the message.
-
-    A class, because a generator behind `contextmanager` gets the old traceback back.
-    """
-
-    def __enter__(self) -> None:
-        """Nothing to set up."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, frames: TracebackType | None
-    ) -> None:
-        if isinstance(error, KafkaLogError):
-            raise error.with_traceback(None) from None

@@ -12,7 +12,7 @@ import pytest
 from tests.builders import Batch, Message, Wrapper, encode, write_segment
 from tests.comparing import Row
 from tests.corruption.reading import Reading, failfast, invented, missing, skipping
-from tests.corruption.samples import BASE_OFFSET, SAMPLES, Sample
+from tests.corruption.samples import BASE_OFFSET, OFFSET_SIZE, SAMPLES, Sample
 
 EVERY = 23
 
@@ -38,8 +38,12 @@ def blocks(sample: Sample) -> dict[str, bytes]:
 
 
 def places(sample: Sample, every: int) -> Iterator[tuple[int, int | None]]:
-    """Positions, each with the number of the entry that it splits, if it is no border."""
-    for at in sorted({*range(0, len(sample.data) + 1, every), *sample.starts}):
+    """Positions, each with the number of the entry that it splits, if it is no border.
+
+    None is inside the last offset: what is put there makes another one of it, and nothing behind it contradicts that.
+    """
+    inside_last_offset = range(sample.starts[-2] + 1, sample.starts[-2] + OFFSET_SIZE + 1)
+    for at in sorted({*range(0, len(sample.data) + 1, every), *sample.starts} - set(inside_last_offset)):
         before = [number for number, start in enumerate(sample.starts) if start <= at]
         yield at, None if at in sample.starts else before[-1]
 
@@ -58,9 +62,11 @@ def check(sample: Sample, root: Path, every: int) -> None:
             where = f"{sample.name}, {name} at {at}"
             path.write_bytes(sample.data[:at] + block + sample.data[at:])
             found, skipped = failfast(path), skipping(path)
-            clean = name == "zeros" and at == len(sample.data)
+            # A payload may end with zeros, too.
+            clean = name == "zeros" and not any(sample.data[at:])
             assert clean == (isinstance(found, Reading) and not found.damage), where
-            assert skipped.rows == rows_but_of(sample, split, whole), where
+            # Zeros among the zeros that an offset begins with leave the batch as it was.
+            assert skipped.rows == whole.rows or skipped.rows == rows_but_of(sample, split, whole), where
             assert missing(skipped, whole.rows) == [], where
             assert invented(skipped, whole.rows) == [], where
             low, high = (at, at) if split is None else sample.starts[split : split + 2]

@@ -76,7 +76,7 @@ def _kind(result: bytes | str) -> bytes | str:
 
 def _bound(data: bytes) -> None:
     try:
-        frames, bound = zstd_frames(view_of(data))
+        frames, bound, _ = zstd_frames(view_of(data))
     except KafkaLogError:
         return
     must(0 <= frames <= len(data) and bound >= 0, f"{frames} frames, at most {bound} bytes")

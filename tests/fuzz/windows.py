@@ -1,4 +1,4 @@
-"""`Entries.walk` and `find_entry` by themselves, on bytes that are mostly headers."""
+"""`Entries.walk` and `EntryFinder` by themselves, on bytes that are mostly headers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import struct
 
 from kafkalog_source._core.codes import NAMES
 from kafkalog_source._core.memory import Scratch
-from kafkalog_source._core.walk import Entries, find_entry
+from kafkalog_source._core.native import CFunctions
+from kafkalog_source._core.walk import Entries, EntryFinder
+from kafkalog_source.batch import decoder
 from tests.fuzz.case import Case, Outcome, Target, must
 from tests.fuzz.mutate import interesting, mutate_bytes
 
@@ -62,9 +64,10 @@ def check(case: Case) -> Outcome:
     code = entries.walk(window, size)
     _check_entries(entries, size)
     if config["start"] <= size:
-        at = find_entry(window, config["start"], size, config["beyond"], config["above"], config["below"])
+        finder = EntryFinder(CFunctions() if config["beyond"] % 2 else decoder.C_FUNCTIONS)
+        at = finder.find(window, config["start"], size, config["beyond"], config["above"], config["below"])
         must(at == -1 or config["start"] <= at <= size - 18, f"an entry at {at} of {size}")
-        again = find_entry(window, max(at, 0), size, config["beyond"], config["above"], config["below"])
+        again = finder.find(window, max(at, 0), size, config["beyond"], config["above"], config["below"])
         must(at == -1 or at == again, f"an entry at {at}, and then at {again}")
     return Outcome(entries.count, (NAMES[code],))
 

@@ -6,7 +6,9 @@ import pytest
 
 from kafkalog_source._core.codes import CODE, NAMES
 from kafkalog_source._core.memory import Scratch
-from kafkalog_source._core.walk import Entries, find_entry
+from kafkalog_source._core.native import CFunctions
+from kafkalog_source._core.walk import Entries, EntryFinder
+from kafkalog_source.batch.decoder import C_FUNCTIONS
 from tests.builders import Batch, Message, Record, Wrapper, encode
 from tests.builders.disk import Entry
 
@@ -100,22 +102,50 @@ def test_a_size_beyond_the_window_is_refused() -> None:
     with pytest.raises(ValueError, match="does not hold"):
         Entries().walk(window_of(b"short"), 1 << 30)
     with pytest.raises(ValueError, match="outside"):
-        find_entry(window_of(b"short"), 0, 1 << 30, 0, -1, MAX)
+        EntryFinder(CFunctions()).find(window_of(b"short"), 0, 1 << 30, 0, -1, MAX)
     with pytest.raises(IndexError):
         Entries().entry(0)
 
 
+@pytest.mark.parametrize("functions", [CFunctions(), C_FUNCTIONS])
 @pytest.mark.parametrize("junk", [0, 1, 17, 100])
-def test_a_plausible_entry_is_found_behind_junk(junk: int) -> None:
+def test_a_plausible_entry_is_found_behind_junk(junk: int, functions: CFunctions) -> None:
     data = b"\xfe" * junk + encode([Batch(base_offset=5)])
     window = window_of(data)
-    assert find_entry(window, 0, len(data), 0, 4, MAX) == junk
-    assert find_entry(window, 0, len(data), 0, 5, MAX) == -1
-    assert find_entry(window, 0, len(data), 0, 4, 5) == -1
-    assert find_entry(window, junk + 1, len(data), 0, 4, MAX) == -1
-    assert find_entry(window, 0, len(data) - 1, 0, 4, MAX) == -1
-    assert find_entry(window, 0, len(data) - 1, 1, 4, MAX) == junk
+    find = EntryFinder(functions).find
+    assert find(window, 0, len(data), 0, 4, MAX) == junk
+    assert find(window, 0, len(data), 0, 5, MAX) == -1
+    assert find(window, 0, len(data), 0, 4, 5) == -1
+    assert find(window, junk + 1, len(data), 0, 4, MAX) == -1
+    assert find(window, 0, len(data) - 1, 0, 4, MAX) == -1
+    assert find(window, 0, len(data) - 1, 1, 4, MAX) == junk
 
 
 def test_every_code_has_one_name() -> None:
     assert len(set(NAMES)) == len(NAMES) == len(CODE)
+
+
+def test_an_entry_with_a_wrong_checksum_is_passed_over_where_it_can_be_compared() -> None:
+    data = encode([Batch(base_offset=5, crc=1)])
+    window = window_of(data)
+    assert EntryFinder(CFunctions()).find(window, 0, len(data), 0, 4, MAX) == 0
+    assert EntryFinder(C_FUNCTIONS).find(window, 0, len(data) - 1, 1, 4, MAX) == 0
+    if "crc32_iscsi" in C_FUNCTIONS.found:
+        assert EntryFinder(C_FUNCTIONS).find(window, 0, len(data), 0, 4, MAX) == -1
+
+
+def test_a_larger_entry_than_is_looked_for_is_passed_over() -> None:
+    data = encode([Batch(base_offset=5)])
+    window = window_of(data)
+    assert EntryFinder(CFunctions(), len(data)).find(window, 0, len(data), 0, 4, MAX) == 0
+    assert EntryFinder(CFunctions(), len(data) - 1).find(window, 0, len(data), 0, 4, MAX) == -1
+
+
+@pytest.mark.parametrize("functions", [CFunctions(), C_FUNCTIONS])
+def test_nothing_is_found_when_enough_was_compared(functions: CFunctions) -> None:
+    data = encode([Batch(base_offset=5)])
+    window, finder = window_of(data), EntryFinder(functions)
+    finder.left = 0
+    assert finder.find(window, 0, len(data), 0, 4, MAX) == 0
+    assert finder.left < 0
+    assert finder.find(window, 0, len(data), 0, 4, MAX) == -1
