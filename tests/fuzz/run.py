@@ -47,7 +47,7 @@ class Total:
 def main(given: list[str] | None = None) -> int:
     arguments = parse_arguments(given)
     tree = sanitized.ROOT if arguments.no_sanitizers else sanitized.build()
-    environment = {} if arguments.no_sanitizers else sanitized.environment()
+    environment = {} if arguments.no_sanitizers else sanitized.environment(fast=arguments.fast)
     runner = Runner(arguments, tree, environment)
     if arguments.replay:
         return runner.child("--replay", str(arguments.replay)).returncode
@@ -65,6 +65,7 @@ def parse_arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--start", type=int, default=0, help="number of the first input")
     parser.add_argument("--keep", type=Path, default=sanitized.BUILD / "findings", help="folder for findings")
     parser.add_argument("--no-sanitizers", action="store_true", help="test the core as it is installed")
+    parser.add_argument("--fast", action="store_true", help="many small inputs, straight into the core and no further")
     parser.add_argument("--replay", type=Path, help="check the input of a finding once more, and nothing else")
     arguments = parser.parse_args(given)
     if arguments.seed is None:
@@ -80,6 +81,7 @@ class Runner:
 
     def __init__(self, arguments: argparse.Namespace, tree: Path, environment: dict[str, str]) -> None:
         self._arguments = arguments
+        self._mode = ("--fast",) if arguments.fast else ()
         self._tree = tree
         path = os.pathsep.join(dict.fromkeys([str(tree), str(sanitized.ROOT)]))
         self._environment = {**os.environ, **environment, "PYTHONPATH": path}
@@ -116,14 +118,16 @@ class Runner:
         numbers = {"seed": self._arguments.seed, "start": start, "iterations": iterations, "seconds": seconds}
         places = {"findings": self._arguments.keep, "progress": scratch / "progress", "summary": scratch / "summary"}
         given = [str(word) for name, value in {**numbers, **places}.items() for word in (f"--{name}", value)]
-        return self.child(*given, capture=True)
+        return self.child(*self._mode, *given, capture=True)
 
     def _keep_crash(self, number: int, child: subprocess.CompletedProcess[str], report: Path) -> None:
         how = signal.Signals(-child.returncode).name if child.returncode < 0 else f"exit code {child.returncode}"
         report.write_text(f"{how}\n{child.stderr}")
         print(f"input {number} ended the process: {how}\n{child.stderr[:3000]}", flush=True)
         seed, findings = str(self._arguments.seed), str(self._arguments.keep)
-        self.child("--seed", seed, "--findings", findings, "--crashed", str(number), "--report", str(report))
+        self.child(
+            *self._mode, "--seed", seed, "--findings", findings, "--crashed", str(number), "--report", str(report)
+        )
 
 
 def _print_total(arguments: argparse.Namespace, total: Total, seconds: float) -> None:

@@ -54,8 +54,11 @@ def _bring_up_to_date() -> None:
         stamp.write_text(digest)
 
 
-def environment() -> dict[str, str]:
-    """What a child needs to load the sanitized core: the runtimes first, and memory that they see."""
+def environment(*, fast: bool = False) -> dict[str, str]:
+    """What a child needs to load the sanitized core: the runtimes first, and memory that they see.
+
+    With `fast` they do not see small objects of Python's, which saves a third of the time.
+    """
     runtimes = [_runtime(name) for name in ("libasan.so", "libubsan.so", "libstdc++.so")]
     options = [
         "detect_leaks=0",
@@ -72,7 +75,7 @@ def environment() -> dict[str, str]:
         "LD_PRELOAD": " ".join(runtimes),
         "ASAN_OPTIONS": ":".join(options),
         "UBSAN_OPTIONS": "print_stacktrace=1:abort_on_error=1",
-        "PYTHONMALLOC": "malloc",
+        "PYTHONMALLOC": "pymalloc" if fast else "malloc",
         "ARROW_DEFAULT_MEMORY_POOL": "system",
     }
 
