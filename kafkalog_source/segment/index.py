@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
 from kafkalog_source.errors import LogDirError
@@ -58,23 +59,31 @@ class _Index:
         data = self._file.read(number * self.layout.size, self.layout.size)
         self.bytes_read += len(data)
         # A broker cuts the unused part of an index off when it begins another segment, which may be just now.
-        first, second = self.layout.unpack(data.ljust(self.layout.size, b"\0"))
+        if len(data) < self.layout.size:
+            return 0, 0
+        first, second = self.layout.unpack(data)
         return first, second
 
     def last_where(self, holds: Callable[[int, int], bool]) -> tuple[int, int] | None:
-        """The last entry for which `holds` is true, if it is true up to some entry and false from there on."""
+        """The last entry for which `holds` is true, if it is true up to some entry and false from there on.
+
+        None as well if the entries looked at on the way, its neighbours among them, do not rise: it is no index then.
+        """
         low, high = 0, self.count
         best: tuple[int, int] | None = None
+        seen: dict[int, tuple[int, int]] = {}
         while low < high:
             middle = (low + high) // 2
             entry = self.raw(middle)
             padding = middle > 0 and entry == (0, 0)
+            if not padding:
+                seen[middle] = entry
             if not padding and holds(*entry):
                 best = entry
                 low = middle + 1
             else:
                 high = middle
-        return best
+        return best if _rise([seen[number] for number in sorted(seen)]) else None
 
     def close(self) -> None:
         if self._file is not None:
@@ -85,6 +94,10 @@ class _Index:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _rise(entries: list[tuple[int, int]]) -> bool:
+    return all(a[0] <= b[0] and a[1] <= b[1] for a, b in pairwise(entries))
 
 
 class OffsetIndex(_Index):
