@@ -83,6 +83,8 @@ class _Index:
                 low = middle + 1
             else:
                 high = middle
+        if low > 1 and low - 2 not in seen:
+            seen[low - 2] = self.raw(low - 2)
         return best if _rise([seen[number] for number in sorted(seen)]) else None
 
     def close(self) -> None:
