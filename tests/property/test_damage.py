@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import kafkalog_source
@@ -137,7 +137,10 @@ def test_what_is_written_over_a_file_costs_no_more_than_is_told(
         log = data.draw(st.sampled_from(sorted(directory.glob("*.log"))))
         before = log.read_bytes()
         at = data.draw(st.integers(0, len(before)))
-        log.write_bytes(before[:at] + block + before[at + len(block) * data.draw(st.integers(0, 1)) :])
+        after = block + before[at + len(block) * data.draw(st.integers(0, 1)) :]
+        # A file that ends in zeros ends where they begin, as a broker left it: nothing tells that there was more.
+        assume(any(after))
+        log.write_bytes(before[:at] + after)
         rows, told, error = read(directory, mode="DROPMALFORMED", failOnDataLoss=False, **options)
         assert error is None
         lost = offsets(records) - {row[OFFSET] for row in rows}
