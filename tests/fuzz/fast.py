@@ -92,7 +92,7 @@ class FastTargets:
             _change(rng, data)
             config["kind"] = "messages07"
             if rng.random() < 0.7:
-                _mend07(data)
+                mend_07(data)
         else:
             whole = self._wholes[rng.randrange(len(self._wholes))]
             config |= {"kind": "entries", "base": whole.base}
@@ -201,7 +201,7 @@ def _change(rng: random.Random, data: bytearray) -> None:
             data[at:at] = data[at - rng.randrange(at + 1) : at + rng.randrange(80)]
 
 
-def _mend07(data: bytearray) -> None:
+def mend_07(data: bytearray) -> None:
     """Give every message of Kafka 0.7 the CRC of its bytes."""
     at = 0
     while len(data) - at >= segments07.SMALLEST:

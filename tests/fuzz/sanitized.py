@@ -11,14 +11,33 @@ import subprocess
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "fuzz"
-TREE = BUILD / "tree"
 COMPILER = os.environ.get("CC", "gcc")
-FLAGS = "-shared -fPIC -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
+_FLAGS = "-shared -fPIC -O1 -g -fno-omit-frame-pointer"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to build the core.
+
+    Attributes
+    ----------
+    tree : Path
+        Where the package is put.
+    """
+
+    tree: Path
+    compiler: str
+    flags: str
+
+
+SANITIZED = Kind(BUILD / "tree", COMPILER, f"{_FLAGS} -fsanitize=address,undefined -fno-sanitize-recover=all")
+COVERED = Kind(BUILD / "covered", os.environ.get("CLANG", "clang"), f"{_FLAGS} -fsanitize=address,fuzzer-no-link")
 SMALL_BLOCKS = (
     ("memory.pyx", r"(?m)^cdef Py_ssize_t SMALLEST_BLOCK = \d+", "cdef Py_ssize_t SMALLEST_BLOCK = 8"),
     ("memory.pyx", r"(?m)^cdef Py_ssize_t MOST_FREE_BYTES = .*", "cdef Py_ssize_t MOST_FREE_BYTES = -1"),
@@ -30,27 +49,27 @@ SMALL_BLOCKS = (
 was given back, hits memory that the sanitizer watches."""
 
 
-def build() -> Path:
+def build(kind: Kind = SANITIZED) -> Path:
     """Bring the tree up to date and give it; a change of the core costs about a minute."""
     BUILD.mkdir(parents=True, exist_ok=True)
     with (BUILD / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _bring_up_to_date()
-    return TREE
+        _bring_up_to_date(kind)
+    return kind.tree
 
 
-def _bring_up_to_date() -> None:
+def _bring_up_to_date(kind: Kind) -> None:
     source = ROOT / "kafkalog_source"
-    package = TREE / "kafkalog_source"
-    stamp = BUILD / "stamp"
-    digest = _digest(source / "_core")
+    package = kind.tree / "kafkalog_source"
+    stamp = kind.tree.with_suffix(".stamp")
+    digest = _digest(kind, source / "_core")
     if not stamp.exists() or stamp.read_text() != digest:
-        shutil.rmtree(TREE, ignore_errors=True)
+        shutil.rmtree(kind.tree, ignore_errors=True)
         stamp.unlink(missing_ok=True)
     shutil.copytree(source, package, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.so", "*.c", "__pycache__"))
     _make_blocks_small(package / "_core")
     if not stamp.exists():
-        _compile(package / "_core")
+        _compile(kind, package / "_core")
         stamp.write_text(digest)
 
 
@@ -88,8 +107,8 @@ def _runtime(name: str) -> str:
     return path
 
 
-def _digest(core: Path) -> str:
-    digest = hashlib.sha256(f"{COMPILER} {FLAGS} {SMALL_BLOCKS} {sys.version}".encode())
+def _digest(kind: Kind, core: Path) -> str:
+    digest = hashlib.sha256(f"{kind} {SMALL_BLOCKS} {sys.version}".encode())
     for path in sorted(core.glob("*.p[yx][xd]")):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
@@ -103,19 +122,26 @@ def _make_blocks_small(core: Path) -> None:
         (core / name).write_text(text)
 
 
-def _compile(core: Path) -> None:
+def _compile(kind: Kind, core: Path) -> None:
     from Cython.Build import cythonize
 
     sources = sorted(core.glob("*.pyx"))
     here = Path.cwd()
-    os.chdir(TREE)
+    os.chdir(kind.tree)
     try:
-        cythonize([str(path.relative_to(TREE)) for path in sources], language_level=3, quiet=True)
+        cythonize([str(path.relative_to(kind.tree)) for path in sources], language_level=3, quiet=True)
     finally:
         os.chdir(here)
     include, suffix = sysconfig.get_path("include"), EXTENSION_SUFFIXES[0]
     commands = [
-        [COMPILER, *FLAGS.split(), f"-I{include}", str(path.with_suffix(".c")), "-o", str(path.with_suffix(suffix))]
+        [
+            kind.compiler,
+            *kind.flags.split(),
+            f"-I{include}",
+            str(path.with_suffix(".c")),
+            "-o",
+            str(path.with_suffix(suffix)),
+        ]
         for path in sources
     ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
