@@ -2,13 +2,15 @@
 
 In the order in which a listing goes: `globs` (paths to places), `listing` (places to partitions, the
 public `list_logs`), `partition_dir` (one directory), `crash_states` (an interrupted compaction),
-`lone` (one segment by its own path), `state` and `checkpoints` (what lies beside), `diagnose` (why
-there is nothing to read). `names` and `access` are what all of them stand on; `model` is the result.
+`lone` (one segment by its own path), `relisting` (all of it again, for a stream), `state` and
+`checkpoints` (what lies beside), `diagnose` (why there is nothing to read). `names` and `access` are
+what all of them stand on; `model` is the result.
 """
 
 from __future__ import annotations
 
 from kafkalog_source.logdir.listing import list_logs
 from kafkalog_source.logdir.model import Listing, PartitionLog, SegmentFile, Skipped
+from kafkalog_source.logdir.relisting import Relisting
 
-__all__ = ["Listing", "PartitionLog", "SegmentFile", "Skipped", "list_logs"]
+__all__ = ["Listing", "PartitionLog", "Relisting", "SegmentFile", "Skipped", "list_logs"]

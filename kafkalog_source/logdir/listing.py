@@ -27,10 +27,12 @@ from kafkalog_source.logdir.globs import Place, expand
 from kafkalog_source.logdir.lone import lone_segment
 from kafkalog_source.logdir.model import Listing, PartitionLog, Skipped
 from kafkalog_source.logdir.names import PartitionName, parse_log_file, parse_partition
-from kafkalog_source.logdir.partition_dir import list_partition
+from kafkalog_source.logdir.partition_dir import PartitionContents, list_partition
 from kafkalog_source.logdir.state import LogDirState, read_state
 
-__all__ = ["list_logs"]
+__all__ = ["PartitionLister", "list_logs"]
+
+PartitionLister = Callable[[str, Root, Callable[[str], int], Callable[[KafkaLogError], None] | None], PartitionContents]
 
 
 def list_logs(
@@ -39,6 +41,7 @@ def list_logs(
     wanted: Callable[[str, int], bool],
     follow_symlinks: bool = False,
     on_bad: Callable[[KafkaLogError], None] | None = None,
+    list_one: PartitionLister = list_partition,
 ) -> Listing:
     """List the partitions and segments that some paths hold.
 
@@ -54,6 +57,8 @@ def list_logs(
     on_bad : callable, optional
         Told of every file and directory within a path that cannot be read or is not what its name says, which is
         then left out. Without it the first one is raised.
+    list_one : callable
+        Lists a partition directory: `list_partition`, or what remembers the results of that.
 
     Returns
     -------
@@ -69,7 +74,7 @@ def list_logs(
     """
     if not paths:
         raise LogDirError("no path was given", remedy="Give a log dir, a partition directory or a segment")
-    search = _Search(wanted, follow_symlinks, on_bad)
+    search = _Search(wanted, follow_symlinks, on_bad, list_one)
     for path in paths:
         places = expand(path, follow_symlinks)
         held = [search.visit(place) for place in places]
@@ -98,7 +103,8 @@ class _Search:
 
     wanted: Callable[[str, int], bool]
     follow_symlinks: bool
-    on_bad: Callable[[KafkaLogError], None] | None = None
+    on_bad: Callable[[KafkaLogError], None] | None
+    list_one: PartitionLister
     partitions: dict[tuple[str, int], PartitionLog] = field(default_factory=dict)
     lone: dict[str, PartitionLog] = field(default_factory=dict)
     homes: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -207,7 +213,7 @@ class _Search:
         if os.path.islink(path):
             root.admit(path)
         try:
-            contents = list_partition(path, root, next_offset, self.on_bad)
+            contents = self.list_one(path, root, next_offset, self.on_bad)
         except LogDirError:
             # A broker that deletes a topic renames its directories.
             if given or os.path.lexists(path):

@@ -67,6 +67,8 @@ class _Seen:
     first_cleaned: int | None = None
     skipped: list[Skipped] = field(default_factory=list)
     log_dir_signs: bool = False
+    least: int = 0
+    floor: int = 0
     fingerprint: Fingerprint = field(default_factory=Fingerprint)
     bad: list[KafkaLogError] = field(default_factory=list)
 
@@ -76,6 +78,7 @@ def list_partition(
     root: Root,
     next_offset: Callable[[str], int],
     on_bad: Callable[[KafkaLogError], None] | None = None,
+    least: int = 0,
 ) -> PartitionContents:
     """List one partition directory.
 
@@ -90,11 +93,13 @@ def list_partition(
     on_bad : callable, optional
         Told of every file that cannot be read or is not what its name says, which is then left out. Without it
         the first one is raised.
+    least : int
+        Segments whose offsets all lie below this one are left out, without a look at them.
     """
     for attempt in range(_ATTEMPTS):
         time.sleep(attempt * _PAUSE_SECONDS)
         try:
-            seen = _look(path, root)
+            seen = _look(path, root, least)
             if _is_settled(seen):
                 contents = _contents(seen, next_offset)
                 _tell_bad(seen, on_bad)
@@ -170,20 +175,24 @@ def redpanda_error(path: str) -> UnsupportedFormatError:
     )
 
 
-def _look(path: str, root: Root) -> _Seen:
-    seen = _Seen(path, root)
+def _look(path: str, root: Root, least: int) -> _Seen:
+    seen = _Seen(path, root, least=least)
     for entry in entries(path):
         seen.fingerprint.add(entry)
         name = parse_log_file(entry.name)
         try:
             if name is None:
                 _look_at_other(seen, entry)
+            elif name.state is None and name.base_offset < seen.floor:
+                continue
             elif name.is_segment:
                 _look_at_segment(seen, entry, name)
             else:
                 _look_at_side_file(seen, entry, name)
         except KafkaLogError as error:
             seen.bad.append(error)
+    for numbers in seen.plain.values():
+        numbers.difference_update([base for base in numbers if base < seen.floor])
     return seen
 
 
@@ -203,6 +212,9 @@ def _look_at_segment(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) ->
         raise os_error(entry.path, error) from error
     except LogDirError as error:
         raise _unless_vanished(entry, error) from error
+    if name.state is None and name.base_offset <= seen.least:
+        # Another segment begins at or below the least offset too: those before this one end below it.
+        seen.floor = name.base_offset
     _note(seen, name)
     seen.sizes[name.base_offset, _suffix(name)] = (found.st_size, found.st_mtime_ns, found.st_ino)
 
@@ -340,11 +352,14 @@ def _note_dropped(seen: _Seen, state: CrashState, logs: dict[int, str]) -> None:
 
 
 def _crash_warning(seen: _Seen, state: CrashState) -> str:
-    if not any(map(state.swap_is_finished, seen.swap.get("log", ()))):
-        outcome = "the segments from before it are read"
-    else:
+    if any(map(state.swap_is_finished, seen.swap.get("log", ()))):
         outcome = (
             f"its .swap files are read in place of the segments from offset {state.replaced_from} "
             f"to {state.replaced_to}, as a broker's start would have it"
         )
+    elif any(state.swap_is_finished(base) for bases in seen.swap.values() for base in bases):
+        # The segments lose the suffix one by one, and their indexes in no order.
+        outcome = "its segments are in place, and .swap files beside them are read as theirs"
+    else:
+        outcome = "the segments from before it are read"
     return f"{printable(seen.path)}: a compaction was interrupted, or is under way (.cleaned or .swap files): {outcome}"

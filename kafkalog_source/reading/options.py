@@ -24,10 +24,12 @@ from kafkalog_source.reading.offsets_json import parse_assign, parse_partition_t
 from kafkalog_source.reading.option_names import refuse_broker_option, refuse_unknown_option
 from kafkalog_source.reading.paths import parse_path_option, parse_paths_option, paths_from_python
 from kafkalog_source.reading.topics import parse_subscribe, parse_subscribe_pattern
+from kafkalog_source.reading.views import check_view
 
 __all__ = ["OPTION_NAMES", "ReadOptions", "check_batch_options", "parse_options"]
 
 _MIB = 1024 * 1024
+_TRIGGER_DELAY_MS = 15 * 60 * 1000
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class ReadOptions:
     max_offsets_per_trigger: int | None = None
     max_bytes_per_trigger: int | None = None
     min_offsets_per_trigger: int | None = None
-    max_trigger_delay: int = 15 * 60 * 1000
+    max_trigger_delay: int = _TRIGGER_DELAY_MS
     fail_on_data_loss: bool = True
     mode: str = "FAILFAST"
     verify_checksums: bool = True
@@ -69,6 +71,17 @@ class ReadOptions:
     follow_symlinks: bool = False
     view: str = "records"
     filter_pushdown: bool = False
+
+    @property
+    def trigger_bounds(self) -> tuple[str, ...]:
+        """The options given that bound the micro-batches of a stream."""
+        bounds = {
+            "maxOffsetsPerTrigger": self.max_offsets_per_trigger,
+            "maxBytesPerTrigger": self.max_bytes_per_trigger,
+            "minOffsetsPerTrigger": self.min_offsets_per_trigger,
+            "maxTriggerDelay": None if self.max_trigger_delay == _TRIGGER_DELAY_MS else self.max_trigger_delay,
+        }
+        return tuple(name for name, value in bounds.items() if value is not None)
 
     @property
     def starting_limit(self) -> OffsetLimit:
@@ -148,20 +161,16 @@ OPTION_NAMES = tuple(_PARSERS)
 _ALIASES = {"kafka.isolation.level": "isolationLevel"}
 
 # Options whose default is all there is so far. What builds one takes its line out.
-_NOT_YET = (
-    "maxOffsetsPerTrigger",
-    "maxBytesPerTrigger",
-    "minOffsetsPerTrigger",
-    "maxTriggerDelay",
-    "filterPushdown",
-)
-_VIEWS = ("records", "damage")
+_NOT_YET = ("filterPushdown",)
+_VIEWS = ("records", "batches", "damage")
 
 _SPELLED = {name.lower(): name for name in _PARSERS}
 _TOPIC_OPTIONS = ("subscribe", "subscribePattern", "assign")
 
 
-def parse_options(options: Mapping[str, object], paths: object = None, *, streaming: bool = False) -> ReadOptions:
+def parse_options(
+    options: Mapping[str, object], paths: object = None, *, streaming: bool | None = False
+) -> ReadOptions:
     """Check every option and give the typed whole.
 
     Parameters
@@ -171,8 +180,8 @@ def parse_options(options: Mapping[str, object], paths: object = None, *, stream
         option that is ``None`` counts as not given.
     paths : str, path object or sequence of these, optional
         Paths beside those of the options ``path`` and ``paths``.
-    streaming : bool
-        Leave out the checks that hold for batch queries alone.
+    streaming : bool or None
+        Whether to make the checks of a stream or of a batch query; None for neither, while it is not known which.
 
     Raises
     ------
@@ -192,7 +201,10 @@ def parse_options(options: Mapping[str, object], paths: object = None, *, stream
         paths=tuple(dict.fromkeys(all_paths)), **{_field(name): value for name, value in parsed.items()}
     )
     _refuse_not_yet(typed)
-    if not streaming:
+    check_view(typed)
+    if streaming:
+        _check_stream_options(typed, parsed)
+    elif streaming is not None:
         check_batch_options(typed)
     return typed
 
@@ -200,6 +212,23 @@ def parse_options(options: Mapping[str, object], paths: object = None, *, stream
 def check_batch_options(options: ReadOptions) -> None:
     """Refuse what Spark's Kafka source refuses in a batch query and allows in a stream."""
     check_batch_limits(options.starting_limit, options.ending_limit)
+
+
+def _check_stream_options(options: ReadOptions, given: Mapping[str, object]) -> None:
+    """Refuse what makes no sense where reading never ends."""
+    for name in given:
+        if name.startswith("ending"):
+            raise OptionError(
+                f"option {name} cannot be used in a stream, which has no end",
+                remedy="Use spark.read for a range, or trigger(availableNow=True) to end with what is there now",
+            )
+    if options.view != "records":
+        raise OptionError("option view cannot be used in a stream", found=options.view, remedy="Use spark.read")
+    if options.mode == "RECOVER":
+        raise OptionError(
+            "mode=RECOVER cannot be used in a stream: what a recovery would keep is not known of a log that grows",
+            remedy="Use FAILFAST, DROPMALFORMED or PERMISSIVE, or spark.read",
+        )
 
 
 def _by_name(options: Mapping[str, object]) -> dict[str, tuple[str, object]]:

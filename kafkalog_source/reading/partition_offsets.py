@@ -66,9 +66,12 @@ class PartitionOffsets:
 
     def is_within_end(self, offset: int) -> bool:
         """Whether `offset` is at most the end of what is on disk, which may lie behind damage."""
-        if offset > self.end:
-            self._end = self._look_up_end(behind_damage=True)
-        return offset <= self.end
+        return offset <= self.end or offset <= self.end_behind_damage()
+
+    def end_behind_damage(self) -> int:
+        """The offset after the last one that is sound, also where it lies behind damage."""
+        self._end = self._look_up_end(behind_damage=True)
+        return self._end
 
     def _look_up_end(self, *, behind_damage: bool = False) -> int:
         # The last segment's base offset is an end of the log too: its batches may not be written yet.

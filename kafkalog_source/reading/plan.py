@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.damage_modes import goes_on_behind_damage
@@ -22,7 +22,7 @@ from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.rows import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile
     from kafkalog_source.reading.options import ReadOptions
@@ -35,6 +35,23 @@ class Plan:
 
     splits: list[Split]
     report: Report
+
+
+class Ranges(Protocol):
+    """Decides which offsets of a partition are wanted."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was noticed."""
+
+    def check_named(self, partitions: set[tuple[str, int]]) -> None:
+        """Compare the partitions that options name with those that there are."""
+
+    def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
+        """The offsets [low, high) wanted."""
+
+    def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
+        """The range [low, high) as far as it lies below the last stable offset."""
 
 
 def plan_read(options: ReadOptions, piece_bytes: int | None = None) -> Plan:
@@ -59,8 +76,29 @@ def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
     listing = list_logs(options.paths, wanted=options.wants, follow_symlinks=options.follow_symlinks)
     report.warnings += listing.warnings
     report.skipped += [(each.path, each.reason) for each in listing.skipped]
-    _check_found(options, listing, report)
-    chosen = _Chosen(options, listing, report)
+    report.warnings += [f"option {name} has no effect in a batch query" for name in options.trigger_bounds]
+    check_found(options, listing, report)
+    logs = [log for log in listing.partitions if log.segments]
+    return plan_ranges(options, logs, OffsetRanges(options), report, piece_bytes)
+
+
+def plan_ranges(
+    options: ReadOptions, logs: Sequence[PartitionLog], ranges: Ranges, report: Report, piece_bytes: int | None = None
+) -> Plan:
+    """Cut and pack what is wanted of some partitions.
+
+    Parameters
+    ----------
+    options : ReadOptions
+    logs : sequence of PartitionLog
+        Each with at least one segment.
+    ranges : Ranges
+    report : Report
+        Takes what is chosen and noticed.
+    piece_bytes : int, optional
+        As for `plan_read`.
+    """
+    chosen = _Chosen(options, logs, ranges, report)
     target = min(options.max_partition_bytes, piece_bytes or options.max_partition_bytes)
     splits = chosen.splits(target, options.open_cost_in_bytes)
     wanted = options.min_partitions or 0
@@ -74,7 +112,7 @@ def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
     return Plan(splits, report)
 
 
-def _check_found(options: ReadOptions, listing: Listing, report: Report) -> None:
+def check_found(options: ReadOptions, listing: Listing, report: Report) -> None:
     """Every topic and partition asked for by name has to be there."""
     error = not_found(options, listing)
     if error is None:
@@ -87,15 +125,13 @@ def _check_found(options: ReadOptions, listing: Listing, report: Report) -> None
 class _Chosen:
     """The partitions of a read with the offsets wanted of each."""
 
-    def __init__(self, options: ReadOptions, listing: Listing, report: Report) -> None:
+    def __init__(self, options: ReadOptions, found: Sequence[PartitionLog], ranges: Ranges, report: Report) -> None:
         self._options = options
-        found = [log for log in listing.partitions if log.segments]
         self._bytes_total = sum(each.size for log in found for each in log.segments)
         self._segments = sum(len(log.segments) for log in found)
         self._recovered = [recover(log, options) for log in found] if options.mode == "RECOVER" else []
-        self._logs = [each.log for each in self._recovered] or found
+        self._logs = [each.log for each in self._recovered] or list(found)
         self._bytes_read = sum(each.bytes_read for each in self._recovered)
-        ranges = OffsetRanges(options)
         ranges.check_named({(log.topic, log.partition) for log in self._logs if log.topic is not None})  # type: ignore[misc]
         self._offsets = [PartitionOffsets(log, options.include_deleted) for log in self._logs]
         self._limits = [ranges.range_of(offsets) for offsets in self._offsets]
@@ -148,7 +184,7 @@ class _Chosen:
             report.bytes_read += transactions.bytes_read
             report.warnings += transactions.warnings
 
-    def _stop_at_open_transactions(self, ranges: OffsetRanges) -> None:
+    def _stop_at_open_transactions(self, ranges: Ranges) -> None:
         """Lower the end of each partition to its last stable offset."""
         for number, (offsets, (low, high)) in enumerate(zip(self._offsets, self._limits, strict=True)):
             if offsets.log.segments[0].is_07:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kafkalog_source.errors import OptionError
+from kafkalog_source.errors import KafkaLogError, OptionError
 from kafkalog_source.spark.own_errors import OwnErrorsOnly
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _log = logging.getLogger("kafkalog")
 class KafkaLogDataSource(DataSource):
     """Kafka's log directories as rows, with no broker: ``spark.read.format("kafkalog").load(path)``.
 
-    The rows are those of Spark's own Kafka source. A schema given with
+    ``spark.readStream`` follows them as they grow. The rows are those of Spark's own Kafka source. A schema given with
     ``.schema(...)`` is the projection: what it does not name is never built.
     """
 
@@ -43,29 +43,35 @@ class KafkaLogDataSource(DataSource):
         from kafkalog_source.spark.schema import default_schema
 
         with OwnErrorsOnly():
-            return default_schema(self._parsed())
+            return default_schema(self._parsed(streaming=None))
 
     def reader(self, schema: StructType) -> KafkaLogReader:
         """Check options and schema, and give what plans and reads."""
-        from kafkalog_source.spark.schema import projected_columns
-
         with OwnErrorsOnly():
             options = self._parsed()
-            required = tuple(field.name for field in schema.fields if not field.nullable)
-            return KafkaLogReader(options, projected_columns(schema, options), required)
+            return _rows(schema, options)
 
-    def streamReader(self, schema: StructType) -> NoReturn:
-        """Refuse to stream."""
-        raise OptionError("streaming is not supported yet", remedy="Use spark.read instead of spark.readStream")
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """Check options and schema, and give what follows a log that grows."""
+        from kafkalog_source.spark.stream import RefusedStream, stream_reader
 
-    def simpleStreamReader(self, schema: StructType) -> NoReturn:
-        """Refuse to stream."""
-        self.streamReader(schema)
+        try:
+            options = self._parsed(streaming=True)
+            return stream_reader(options, _rows(schema, options))
+        except KafkaLogError as error:
+            return RefusedStream(error)
 
-    def _parsed(self) -> ReadOptions:
+    def _parsed(self, *, streaming: bool | None = False) -> ReadOptions:
         from kafkalog_source.reading.options import parse_options
 
-        return parse_options(self.options)
+        return parse_options(self.options, streaming=streaming)
+
+
+def _rows(schema: StructType, options: ReadOptions) -> KafkaLogReader:
+    from kafkalog_source.spark.schema import projected_columns
+
+    required = tuple(field.name for field in schema.fields if not field.nullable)
+    return KafkaLogReader(options, projected_columns(schema, options), required)
 
 
 class KafkaLogReader(DataSourceReader):

@@ -56,6 +56,32 @@ SPARK_TYPES: dict[str, DataType] = {
 }
 """Every column and its Spark type, in the documented order."""
 
+BATCH_TYPES: dict[str, DataType] = {
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "file": StringType(),
+    "batchPosition": LongType(),
+    "batchSize": LongType(),
+    "batchBaseOffset": LongType(),
+    "batchLastOffset": LongType(),
+    "recordCount": IntegerType(),
+    "magic": IntegerType(),
+    "compression": StringType(),
+    "timestampType": IntegerType(),
+    "firstTimestamp": TimestampType(),
+    "maxTimestamp": TimestampType(),
+    "deleteHorizon": TimestampType(),
+    "leaderEpoch": IntegerType(),
+    "producerId": LongType(),
+    "producerEpoch": IntegerType(),
+    "baseSequence": IntegerType(),
+    "isTransactional": BooleanType(),
+    "isControl": BooleanType(),
+    "crc": LongType(),
+    "_corrupt_record": StringType(),
+}
+"""The columns of ``view=batches``."""
+
 DAMAGE_TYPES: dict[str, DataType] = {
     "topic": StringType(),
     "partition": IntegerType(),
@@ -71,22 +97,23 @@ DAMAGE_TYPES: dict[str, DataType] = {
 }
 """The columns of ``view=damage``."""
 
-_DEFAULT = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+_VIEW_TYPES = {"records": SPARK_TYPES, "batches": BATCH_TYPES, "damage": DAMAGE_TYPES}
 _CORRUPT_RECORD = "_corrupt_record"
+_DEFAULT = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", _CORRUPT_RECORD)
 
 
 def default_schema(options: ReadOptions) -> StructType:
     """Give the schema of a read that names none: that of Spark's Kafka source with headers, or a view's."""
     existing = _existing(options)
-    names = list(existing)
-    if options.view == "records":
-        names = [name for name in _DEFAULT if name != "headers" or options.include_headers]
-        names += [_CORRUPT_RECORD] if options.mode == "PERMISSIVE" else []
+    names = list(_DEFAULT if options.view == "records" else existing)
+    if options.view != "damage":
+        names = [name for name in names if name != "headers" or options.include_headers]
+        names = [name for name in names if name != _CORRUPT_RECORD or options.mode == "PERMISSIVE"]
     return StructType([StructField(name, existing[name]) for name in names])
 
 
 def _existing(options: ReadOptions) -> dict[str, DataType]:
-    return DAMAGE_TYPES if options.view == "damage" else SPARK_TYPES
+    return _VIEW_TYPES[options.view]
 
 
 def projected_columns(schema: StructType, options: ReadOptions) -> tuple[str, ...]:
@@ -103,7 +130,7 @@ def projected_columns(schema: StructType, options: ReadOptions) -> tuple[str, ..
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise OptionError(f"the schema names column {doubled[0]} twice", remedy="Name each column once")
-    if options.mode == "PERMISSIVE" and options.view == "records" and _CORRUPT_RECORD not in names:
+    if options.mode == "PERMISSIVE" and options.view != "damage" and _CORRUPT_RECORD not in names:
         raise OptionError(
             f"mode=PERMISSIVE tells of damage in column {_CORRUPT_RECORD}, which the schema does not name",
             remedy=f"Add {_CORRUPT_RECORD} string to the schema, or choose mode=DROPMALFORMED",

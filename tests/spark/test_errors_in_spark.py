@@ -81,11 +81,3 @@ def test_a_damaged_batch_names_file_and_position(spark: SparkSession, partition:
     assert "CorruptBatchError" in text
     assert str(copy) in text
     assert "position 0" in text
-
-
-def test_streaming_is_not_supported_yet(spark: SparkSession, partition: Path) -> None:
-    def stream() -> None:
-        frame = spark.readStream.format("kafkalog").load(str(partition))
-        frame.writeStream.format("noop").start().awaitTermination(60)
-
-    assert "streaming is not supported yet" in message_of(stream)

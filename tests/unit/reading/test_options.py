@@ -386,12 +386,8 @@ def test_strategy_is_error_or_latest() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("view", "batches"),
+        ("view", "segments"),
         ("view", "producer_state"),
-        ("maxOffsetsPerTrigger", "10"),
-        ("maxBytesPerTrigger", "1m"),
-        ("minOffsetsPerTrigger", "10"),
-        ("maxTriggerDelay", "10m"),
         ("filterPushdown", "true"),
     ],
 )

@@ -1,0 +1,119 @@
+"""The same paths listed again and again, at little cost where nothing changed: what a stream does.
+
+A directory's time of modification changes when a file in it is created, renamed or removed, and not when one grows.
+So a partition directory whose time is as it was has the same segments, of which the last may have grown. Two changes
+may fall into one tick of a file system's clock; a time is therefore only believed when it was some seconds old at the
+moment of listing, and no listing is kept for longer than a minute.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.logdir.access import Root, status
+from kafkalog_source.logdir.listing import list_logs
+from kafkalog_source.logdir.model import Listing, SegmentFile
+from kafkalog_source.logdir.names import parse_partition
+from kafkalog_source.logdir.partition_dir import PartitionContents, list_partition
+
+__all__ = ["Relisting"]
+
+_TICK_NS = 3 * 10**9
+_KEPT_NS = 60 * 10**9
+
+
+@dataclass(slots=True)
+class _Known:
+    """A directory as it was listed."""
+
+    contents: PartitionContents
+    identity: tuple[int, int]
+    listed_ns: int
+    least: int
+
+    def fits(self, found: os.stat_result, least: int, now_ns: int) -> bool:
+        """Whether a listing from offset `least` on would give the same, but for the last segment's size."""
+        return (
+            self.least <= least
+            and self.identity == (found.st_mtime_ns, found.st_ino)
+            and found.st_mtime_ns < self.listed_ns - _TICK_NS
+            and self.listed_ns <= now_ns < self.listed_ns + _KEPT_NS
+        )
+
+
+@dataclass(slots=True)
+class Relisting:
+    """Lists some paths as often as it is asked to.
+
+    Parameters
+    ----------
+    paths, wanted, follow_symlinks
+        As for `list_logs`.
+    """
+
+    paths: Sequence[str]
+    wanted: Callable[[str, int], bool]
+    follow_symlinks: bool = False
+    _known: dict[str, _Known] = field(default_factory=dict, init=False)
+
+    def list(self, least: Mapping[tuple[str, int], int]) -> Listing:
+        """List what is there now.
+
+        Parameters
+        ----------
+        least : mapping
+            Of a partition that is here, only the segments that may hold offsets from this one on are listed.
+        """
+        listed: dict[str, _Known] = {}
+
+        def list_one(
+            path: str,
+            root: Root,
+            next_offset: Callable[[str], int],
+            on_bad: Callable[[KafkaLogError], None] | None,
+        ) -> PartitionContents:
+            name = parse_partition(os.path.basename(path))
+            first = 0 if name is None else least.get((name.topic, name.partition), 0)
+            known = listed[path] = self._list_one(path, root, next_offset, on_bad, first)
+            return known.contents
+
+        listing = list_logs(self.paths, wanted=self.wanted, follow_symlinks=self.follow_symlinks, list_one=list_one)
+        # Directories that are gone are forgotten.
+        self._known = listed
+        return listing
+
+    def _list_one(
+        self,
+        path: str,
+        root: Root,
+        next_offset: Callable[[str], int],
+        on_bad: Callable[[KafkaLogError], None] | None,
+        least: int,
+    ) -> _Known:
+        found, now_ns = status(path), time.time_ns()
+        known = self._known.get(path)
+        if known is not None and known.fits(found, least, now_ns) and _look_at_last(known.contents):
+            return known
+        contents = list_partition(path, root, next_offset, on_bad, least)
+        return _Known(contents, (found.st_mtime_ns, found.st_ino), now_ns, least)
+
+
+def _look_at_last(contents: PartitionContents) -> bool:
+    """Bring the last segment's size up to date; False if it is not the file that was listed."""
+    if not contents.segments:
+        return True
+    last = contents.segments[-1]
+    try:
+        found = os.stat(last.path)
+    except OSError:
+        return False
+    if found.st_ino != last.inode:
+        return False
+    if (found.st_size, found.st_mtime_ns) != (last.size, last.mtime_ns):
+        grown: SegmentFile = replace(last, size=found.st_size, mtime_ns=found.st_mtime_ns)
+        contents.segments = (*contents.segments[:-1], grown)
+    return True
