@@ -8,6 +8,7 @@ moment of listing, and no listing is kept for longer than a minute.
 
 from __future__ import annotations
 
+import glob
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +18,14 @@ from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.logdir.access import Root, status
 from kafkalog_source.logdir.listing import list_logs
 from kafkalog_source.logdir.model import Listing, SegmentFile
-from kafkalog_source.logdir.names import parse_partition
+from kafkalog_source.logdir.names import CHECKPOINT_NAMES, parse_partition
 from kafkalog_source.logdir.partition_dir import PartitionContents, list_partition
 
 __all__ = ["Relisting"]
 
 _TICK_NS = 3 * 10**9
 _KEPT_NS = 60 * 10**9
+_Identities = tuple[tuple[int, int] | None, ...]
 
 
 @dataclass(slots=True)
@@ -35,12 +37,29 @@ class _Known:
     listed_ns: int
     least: int
 
-    def fits(self, found: os.stat_result, least: int, now_ns: int) -> bool:
+    def fits(self, identity: tuple[int, int] | None, least: int, now_ns: int) -> bool:
         """Whether a listing from offset `least` on would give the same, but for the last segment's size."""
         return (
             self.least <= least
-            and self.identity == (found.st_mtime_ns, found.st_ino)
-            and found.st_mtime_ns < self.listed_ns - _TICK_NS
+            and self.identity == identity
+            and self.identity[0] < self.listed_ns - _TICK_NS
+            and self.listed_ns <= now_ns < self.listed_ns + _KEPT_NS
+        )
+
+
+@dataclass(slots=True)
+class _Last:
+    """All that was listed, and how the directories that hold it looked before."""
+
+    listing: Listing
+    identities: _Identities
+    listed_ns: int
+
+    def fits(self, identities: _Identities, now_ns: int) -> bool:
+        """Whether the same is there, as far as times tell."""
+        return (
+            identities == self.identities
+            and all(each is None or each[0] < self.listed_ns - _TICK_NS for each in identities)
             and self.listed_ns <= now_ns < self.listed_ns + _KEPT_NS
         )
 
@@ -59,6 +78,7 @@ class Relisting:
     wanted: Callable[[str, int], bool]
     follow_symlinks: bool = False
     _known: dict[str, _Known] = field(default_factory=dict, init=False)
+    _last: _Last | None = field(default=None, init=False)
 
     def list(self, least: Mapping[tuple[str, int], int]) -> Listing:
         """List what is there now.
@@ -68,6 +88,10 @@ class Relisting:
         least : mapping
             Of a partition that is here, only the segments that may hold offsets from this one on are listed.
         """
+        now_ns = time.time_ns()
+        unchanged = None if self._last is None else self._still(self._last, least, now_ns)
+        if unchanged is not None:
+            return unchanged
         listed: dict[str, _Known] = {}
 
         def list_one(
@@ -81,10 +105,27 @@ class Relisting:
             known = listed[path] = self._list_one(path, root, next_offset, on_bad, first)
             return known.contents
 
+        identities = _identities(self.paths)
         listing = list_logs(self.paths, wanted=self.wanted, follow_symlinks=self.follow_symlinks, list_one=list_one)
         # Directories that are gone are forgotten.
         self._known = listed
+        self._last = _Last(listing, identities, now_ns) if identities else None
         return listing
+
+    def _still(self, last: _Last, least: Mapping[tuple[str, int], int], now_ns: int) -> Listing | None:
+        """The last listing with the present sizes, if no directory changed since; None otherwise."""
+        if not last.fits(_identities(self.paths), now_ns):
+            return None
+        partitions = []
+        for log in last.listing.partitions:
+            known = self._known.get(log.path)
+            first = least.get((log.topic, log.partition), 0)  # type: ignore[arg-type]
+            if known is None or not known.fits(_identity(log.path), first, now_ns) or not _look_at_last(known.contents):
+                return None
+            segments = known.contents.segments
+            partitions.append(log if segments is log.segments else replace(log, segments=segments))
+        last.listing = replace(last.listing, partitions=tuple(partitions))
+        return last.listing
 
     def _list_one(
         self,
@@ -95,11 +136,32 @@ class Relisting:
         least: int,
     ) -> _Known:
         found, now_ns = status(path), time.time_ns()
+        identity = found.st_mtime_ns, found.st_ino
         known = self._known.get(path)
-        if known is not None and known.fits(found, least, now_ns) and _look_at_last(known.contents):
+        if known is not None and known.fits(identity, least, now_ns) and _look_at_last(known.contents):
             return known
         contents = list_partition(path, root, next_offset, on_bad, least)
-        return _Known(contents, (found.st_mtime_ns, found.st_ino), now_ns, least)
+        return _Known(contents, identity, now_ns, least)
+
+
+def _identities(paths: Sequence[str]) -> _Identities:
+    """Times and inodes of the paths, and of the checkpoints in them and beside them.
+
+    None at all if a path is a pattern: what matches it may lie anywhere.
+    """
+    if any(glob.has_magic(path) for path in paths):
+        return ()
+    directories = dict.fromkeys(each for path in paths for each in (path, os.path.dirname(os.path.abspath(path))))
+    files = [os.path.join(each, name) for each in directories for name in sorted(CHECKPOINT_NAMES)]
+    return tuple(_identity(each) for each in (*paths, *files))
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino
 
 
 def _look_at_last(contents: PartitionContents) -> bool:

@@ -129,7 +129,7 @@ VALUES = {
     "readUpTo": ["highWatermark"],
     "includeDeleted": ["true"],
     "mode": ["DROPMALFORMED", "PERMISSIVE", "RECOVER"],
-    "view": ["batches", "damage"],
+    "view": ["batches", "damage", "segments"],
     "filterPushdown": ["true"],
     "maxOffsetsPerTrigger": ["10"],
     "maxBytesPerTrigger": ["10"],
