@@ -33,6 +33,7 @@ FIXED = (
 NAMES = tuple(name for name, _ in FIXED) + ("key", "value", "headers")
 
 cdef Py_ssize_t ROW_OVERHEAD = 40  # what a row costs beside its data, for the byte target
+cdef Py_ssize_t HEADER_OVERHEAD = 8  # the same for a header, of which a record may have millions
 cdef Py_ssize_t FIRST_ROWS = 4096
 
 
@@ -164,7 +165,8 @@ cdef class Columns:
 
     cdef Py_ssize_t bytes_used(self) noexcept nogil:
         return (self.table.key.size + self.table.value.size + self.table.headers.names.size
-                + self.table.headers.values.size + ROW_OVERHEAD * self.table.rows)
+                + self.table.headers.values.size + ROW_OVERHEAD * self.table.rows
+                + HEADER_OVERHEAD * self.table.headers.names.rows)
 
     cdef bint is_full(self) noexcept nogil:
         return self.table.rows >= self.row_target or self.bytes_used() >= self.byte_target

@@ -31,6 +31,8 @@ cdef struct Begun:
     # A transaction that has no marker yet.
     int64_t producer_id
     int64_t first
+    int64_t doubted_to             # where something is in doubt: from `first` up to this offset
+    int64_t again                  # the first offset behind that; INT64_MAX if none, INT64_MIN without a doubt
 
 
 cdef class TransactionTracker:
@@ -39,6 +41,7 @@ cdef class TransactionTracker:
     cdef Py_ssize_t capacity
     cdef Py_ssize_t latest         # where in `items` a batch was found last
     cdef list _aborted
+    cdef list _undecided
     cdef object crc32c
     cdef object decompress
     cdef View view
@@ -54,6 +57,9 @@ cdef class TransactionTracker:
     cdef Py_ssize_t place_of(self, int64_t producer_id) noexcept nogil
     cdef bint begin(self, int64_t producer_id, int64_t first) noexcept nogil
     cdef int walk_window(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t left, Entry* e) noexcept nogil
+    cdef int settle_doubts(self) except -1
+    cdef int end(self, Py_ssize_t at, bint aborted, int64_t marker) except -1
+    cdef int take_small(self, const uint8_t* p, const Entry* e) except -1
     cdef int end_transaction(self, const uint8_t* p, const Entry* e) except -1
     cdef int marker_of(self, const uint8_t* p, const Entry* e) except -2
 

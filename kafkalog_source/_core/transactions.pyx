@@ -7,7 +7,7 @@ epochs say, as epochs rise within a transaction (``CompletedFetch``,
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memmove
 
@@ -27,6 +27,7 @@ cdef enum:
     COMMIT_MARKER = 1
     NO_MARKER = 8
     WRONG_KEY = 9
+cdef Py_ssize_t MARKER_SIZE = 78  # of a batch with a marker, as every broker writes it
 
 
 cdef class TransactionStates:
@@ -38,15 +39,18 @@ cdef class TransactionStates:
         Producer id, first offset and the marker's offset of each aborted transaction.
     open : iterable of (int, int)
         Producer id and first offset of each transaction without a marker.
+    undecided : iterable of (int, int, int)
+        Producer id, first and last offset of batches whose marker may be lost: they count as open.
 
     Notes
     -----
-    A transaction that is in neither is committed.
+    A transaction that is in none of them is committed.
     """
 
-    def __cinit__(self, aborted=(), open=()):
+    def __cinit__(self, aborted=(), open=(), undecided=()):
         cdef Py_ssize_t i
         known = [(producer_id, last, first, <int>ABORTED) for producer_id, first, last in aborted]
+        known += [(producer_id, last, first, <int>OPEN) for producer_id, first, last in undecided]
         known += [(producer_id, INT64_MAX, first, <int>OPEN) for producer_id, first in open]
         known.sort()
         self.count = len(known)
@@ -104,6 +108,11 @@ cdef int control_kind(const uint8_t* data, Py_ssize_t size) noexcept nogil:
     return kind if kind == ABORT_MARKER or kind == COMMIT_MARKER else NO_MARKER
 
 
+def _not_above(list ranges, least):
+    """Ranges of offsets of producers, none of which reaches above `least`."""
+    return [(producer_id, min(first, least), min(last, least)) for producer_id, first, last in ranges]
+
+
 cdef class TransactionTracker:
     """Follows the transactions of a partition through the headers of its batches.
 
@@ -129,6 +138,7 @@ cdef class TransactionTracker:
         self.capacity = 0
         self.latest = 0
         self._aborted = []
+        self._undecided = []
         self.view = View.__new__(View)
         self.stop = stop
         self.below = below
@@ -149,13 +159,29 @@ cdef class TransactionTracker:
     @property
     def open(self):
         """(producer id, first offset) of the transactions without a marker so far, by producer id."""
+        self.settle_doubts()
         return tuple((self.items[i].producer_id, self.items[i].first) for i in range(self.count))
+
+    @property
+    def undecided(self):
+        """(producer id, first offset, last offset) of what ended in a lost place, or in it or behind it."""
+        self.settle_doubts()
+        return tuple(self._undecided)
+
+    @property
+    def in_doubt(self):
+        """The same of the transactions that have not been met again since."""
+        return tuple(
+            (self.items[i].producer_id, self.items[i].first, self.items[i].doubted_to)
+            for i in range(self.count) if self.items[i].again == INT64_MAX
+        )
 
     @property
     def known_below(self):
         """What became of all batches seen with offsets below this one has been seen too."""
         cdef int64_t known = self.last_offset + 1
         cdef Py_ssize_t i
+        self.settle_doubts()
         for i in range(self.count):
             known = min(known, self.items[i].first)
         return known
@@ -163,6 +189,12 @@ cdef class TransactionTracker:
     def take_aborted(self):
         """The same as `aborted`, which is then empty."""
         taken, self._aborted = self._aborted, []
+        return taken
+
+    def take_undecided(self):
+        """The same as `undecided`, which is then empty."""
+        self.settle_doubts()
+        taken, self._undecided = self._undecided, []
         return taken
 
     @property
@@ -183,10 +215,59 @@ cdef class TransactionTracker:
         cdef Py_ssize_t i
         for i in range(self.count):
             self.items[i].first = min(self.items[i].first, least)
-        self._aborted = [
-            (producer_id, min(first, least), min(marker, least)) for producer_id, first, marker in self._aborted
-        ]
+            self.items[i].doubted_to = min(self.items[i].doubted_to, least)
+            if self.items[i].again != INT64_MAX:
+                self.items[i].again = min(self.items[i].again, least)
+        self._aborted = _not_above(self._aborted, least)
+        self._undecided = _not_above(self._undecided, least)
         self.last_offset = least - 1
+
+    def lose(self, int64_t last_lost, noted=()):
+        """Go on behind offsets up to `last_lost` that are lost, and with them perhaps the markers of what is open.
+
+        Whose marker it was, and of which kind, nothing tells: the next marker of a producer may be that of its next
+        transaction. So what is open here is in doubt as far as it has been seen.
+
+        Parameters
+        ----------
+        last_lost : int
+        noted : iterable of (int, int, int)
+            Producer id, first offset and the marker's offset of transactions that are known to be aborted.
+        """
+        cdef Py_ssize_t at
+        cdef Py_ssize_t i
+        self.settle_doubts()
+        for producer_id, _, marker in noted:
+            at = self.place_of(producer_id)
+            if self.last_offset < marker <= last_lost and at < self.count and self.items[at].producer_id == producer_id:
+                self.end(at, True, marker)
+        for i in range(self.count):
+            self.items[i].doubted_to = self.last_offset
+            self.items[i].again = INT64_MAX
+
+    cdef int settle_doubts(self) except -1:
+        """Part what is in doubt from the batches of its producer that came later."""
+        cdef Begun* item
+        cdef Py_ssize_t i
+        for i in range(self.count):
+            item = &self.items[i]
+            if item.again != INT64_MIN and item.again != INT64_MAX:
+                self._undecided.append((item.producer_id, item.first, item.doubted_to))
+                item.first = item.again
+                item.again = INT64_MIN
+        return 0
+
+    cdef int end(self, Py_ssize_t at, bint aborted, int64_t marker) except -1:
+        """Take a marker into account: all of a transaction is aborted, or committed, but for what is in doubt."""
+        cdef Begun* item = &self.items[at]
+        if item.again != INT64_MIN:
+            self._undecided.append((item.producer_id, item.first, item.doubted_to))
+            item.first = item.again
+        if aborted and item.first != INT64_MAX:
+            self._aborted.append((item.producer_id, item.first, marker))
+        self.count -= 1
+        memmove(&self.items[at], &self.items[at + 1], (self.count - at) * sizeof(Begun))
+        return 0
 
     cdef Py_ssize_t place_of(self, int64_t producer_id) noexcept nogil:
         """Where the producer's transaction is, or would have to be put."""
@@ -202,13 +283,15 @@ cdef class TransactionTracker:
         return low
 
     cdef bint begin(self, int64_t producer_id, int64_t first) noexcept nogil:
-        """Note a transaction's batch; only its first one matters. False without memory."""
+        """Note a transaction's batch; only its first one matters, and the first behind a lost place. False without memory."""
         cdef Begun* moved
-        cdef Py_ssize_t at
-        if producer_id < 0 or (self.latest < self.count and self.items[self.latest].producer_id == producer_id):
+        cdef Py_ssize_t at = self.latest
+        if producer_id < 0:
             return True
-        at = self.latest = self.place_of(producer_id)
+        if at >= self.count or self.items[at].producer_id != producer_id:
+            at = self.latest = self.place_of(producer_id)
         if at < self.count and self.items[at].producer_id == producer_id:
+            self.items[at].again = min(self.items[at].again, first)
             return True
         if self.count == self.capacity:
             moved = <Begun*>realloc(self.items, max(self.capacity * 2, 64) * sizeof(Begun))
@@ -219,11 +302,16 @@ cdef class TransactionTracker:
         memmove(&self.items[at + 1], &self.items[at], (self.count - at) * sizeof(Begun))
         self.items[at].producer_id = producer_id
         self.items[at].first = first
+        self.items[at].again = INT64_MIN
+        self.items[at].doubted_to = INT64_MIN
         self.count += 1
         return True
 
     cdef int walk_window(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t left, Entry* e) noexcept nogil:
-        """Walk from `walked` on. OK at a control batch that is whole in the window, which `e` then is."""
+        """Walk from `walked` on. OK at a control batch that is whole in the window, which `e` then is.
+
+        So is a batch of a transaction that is just as large: it may be a marker whose flag is damaged.
+        """
         cdef int code
         while self.walked < size:
             if self.last_offset >= self.stop - 1:
@@ -243,7 +331,9 @@ cdef class TransactionTracker:
             if e.last_offset >= self.bound:
                 return Code.OFFSET_ABOVE_FILE
             e.start = self.walked
-            if e.magic == 2 and e.attributes & CONTROL_FLAG:
+            if e.magic == 2 and (
+                e.attributes & CONTROL_FLAG or (e.attributes & TRANSACTIONAL_FLAG and e.size == MARKER_SIZE)
+            ):
                 self.next_size = e.size
                 return Code.OK if e.size <= size - self.walked else Code.INCOMPLETE
             if e.magic == 2 and e.attributes & TRANSACTIONAL_FLAG and e.first_offset < self.below:
@@ -281,7 +371,7 @@ cdef class TransactionTracker:
             with nogil:
                 code = self.walk_window(window.address + start, size, left, &e)
             if code == Code.OK:
-                code = self.end_transaction(window.address + start + e.start, &e)
+                code = self.take_small(window.address + start + e.start, &e)
             if code != Code.OK:
                 return code
             self.skip(e.size, e.last_offset)
@@ -292,15 +382,23 @@ cdef class TransactionTracker:
         self.last_offset = max(self.last_offset, last_offset)
         self.found_count += 1
 
+    cdef int take_small(self, const uint8_t* p, const Entry* e) except -1:
+        """Take a batch into account that is a marker if its header says so, which its checksum has to prove."""
+        if self.crc32c is not None:
+            self.view.set(p + 21, e.size - 21)
+            if <uint32_t>self.crc32c(self.view) != load_u32(p + 17):
+                return Code.BAD_CRC
+        if e.attributes & CONTROL_FLAG:
+            return self.end_transaction(p, e)
+        if e.first_offset < self.below and not self.begin(load_i64(p + 43), e.first_offset):
+            return Code.NO_MEMORY
+        return Code.OK
+
     cdef int end_transaction(self, const uint8_t* p, const Entry* e) except -1:
         """Take a control batch into account; an empty one is what the cleaner leaves of it and says nothing."""
         cdef int64_t producer_id = load_i64(p + 43)
         cdef Py_ssize_t at
         cdef int kind
-        if self.crc32c is not None:
-            self.view.set(p + 21, e.size - 21)
-            if <uint32_t>self.crc32c(self.view) != load_u32(p + 17):
-                return Code.BAD_CRC
         if load_i32(p + 57) == 0 or producer_id < 0:
             return Code.OK
         kind = self.marker_of(p, e)
@@ -309,10 +407,7 @@ cdef class TransactionTracker:
         at = self.place_of(producer_id)
         if kind == NO_MARKER or at == self.count or self.items[at].producer_id != producer_id:
             return Code.OK
-        if kind == ABORT_MARKER:
-            self._aborted.append((producer_id, self.items[at].first, e.first_offset))
-        self.count -= 1
-        memmove(&self.items[at], &self.items[at + 1], (self.count - at) * sizeof(Begun))
+        self.end(at, kind == ABORT_MARKER, e.first_offset)
         return Code.OK
 
     cdef int marker_of(self, const uint8_t* p, const Entry* e) except -2:

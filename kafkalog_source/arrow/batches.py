@@ -53,6 +53,11 @@ class ArrowBatches:
         self.columns = Columns([name for name in names if name in NAMES], pool, **targets)
         self._constants = {name: _Constant(COLUMN_TYPES[name]) for name in names if name in _CONSTANTS}
 
+    @property
+    def times_out_of_range(self) -> int:
+        """Times so far that microseconds cannot hold."""
+        return self.columns.times_out_of_range
+
     def set_place(self, topic: str | None, partition: int | None, file: str) -> pa.RecordBatch | None:
         """Say where the next rows come from; gives the rows before, if they come from somewhere else."""
         values = {"topic": topic, "partition": partition, "file": file, CORRUPT_RECORD: None}

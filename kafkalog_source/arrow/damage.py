@@ -53,11 +53,11 @@ def damage_rows(
 ) -> pa.RecordBatch:
     """A row for each region, with the columns of `schema`."""
     place = {"topic": topic, "partition": partition}
-    found = [{**each.to_dict(), **place, "file": _utf8(each.file)} for each in regions]
+    found = [{**each.to_dict(), **place, "file": utf8(each.file)} for each in regions]
     arrays = [pa.array([each[field.name] for each in found], field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _utf8(name: str) -> str:
+def utf8(name: str) -> str:
     """A file's name as text that Arrow takes; bytes that are no UTF-8 are replaced."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

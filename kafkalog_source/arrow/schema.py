@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kafkalog_source.arrow.batch_headers import BATCH_TYPES
 from kafkalog_source.arrow.damage import CORRUPT_RECORD, DAMAGE_TYPES
 from kafkalog_source.errors import OptionError, printable
 
@@ -46,16 +47,21 @@ COLUMN_TYPES: dict[str, pa.DataType] = {
 DEFAULT_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 """The columns of Spark's own Kafka source."""
 
-VIEW_TYPES: dict[str, dict[str, pa.DataType]] = {"records": COLUMN_TYPES, "damage": DAMAGE_TYPES}
+VIEW_TYPES: dict[str, dict[str, pa.DataType]] = {
+    "records": COLUMN_TYPES,
+    "batches": BATCH_TYPES,
+    "damage": DAMAGE_TYPES,
+}
 """The columns of each view."""
 
 
 def default_columns(view: str, mode: str, *, headers: bool) -> tuple[str, ...]:
     """The columns of a read that names none."""
-    if view != "records":
-        return tuple(VIEW_TYPES[view])
+    if view == "damage":
+        return tuple(DAMAGE_TYPES)
+    names = DEFAULT_COLUMNS if view == "records" else tuple(BATCH_TYPES)
     more = (CORRUPT_RECORD,) if mode == "PERMISSIVE" else ()
-    return (*(name for name in DEFAULT_COLUMNS if headers or name != "headers"), *more)
+    return (*(name for name in names if name != CORRUPT_RECORD and (headers or name != "headers")), *more)
 
 
 def check_columns(columns: Sequence[str], view: str = "records", mode: str = "FAILFAST") -> tuple[str, ...]:
@@ -76,7 +82,7 @@ def check_columns(columns: Sequence[str], view: str = "records", mode: str = "FA
 
 def check_corrupt_record(columns: Sequence[str], view: str, mode: str) -> None:
     """Refuse a PERMISSIVE read whose damage would have no column to be told in."""
-    if mode == "PERMISSIVE" and view == "records" and CORRUPT_RECORD not in columns:
+    if mode == "PERMISSIVE" and view != "damage" and CORRUPT_RECORD not in columns:
         raise OptionError(
             f"mode=PERMISSIVE tells of damage in the column {CORRUPT_RECORD}, which is not asked for",
             found=", ".join(columns),

@@ -45,6 +45,7 @@ examples:
   kafkalog dump kafka-logs/orders-0/00000000000000000000.log -o verifyChecksums=false
   kafkalog dump kafka-logs --mode DROPMALFORMED --json
   kafkalog dump kafka-logs --view damage
+  kafkalog dump kafka-logs/orders-0 --view batches -o verifyChecksums=false
 """
 
 _TIMESTAMP_TYPES: dict[int, str] = {
@@ -53,6 +54,7 @@ _TIMESTAMP_TYPES: dict[int, str] = {
     TimestampType.LOG_APPEND_TIME: "LogAppendTime",
 }
 _PLACE = ("topic", "partition", "offset")
+_BATCH_PLACE = ("topic", "partition", "batchBaseOffset", "batchLastOffset")
 _RARE = ("headers", CORRUPT_RECORD)
 
 
@@ -130,6 +132,11 @@ def _text_row(row: Row) -> str:
     if all(name in row for name in _PLACE):
         topic, partition, offset = (rest.pop(name) for name in _PLACE)
         parts.append(f"{text_value(topic)}-{text_value(partition)}@{text_value(offset)}")
+    elif all(name in row for name in _BATCH_PLACE):
+        topic, partition, first, last = (rest.pop(name) for name in _BATCH_PLACE)
+        # A wrapper of v0 or v1 says only how far it reaches.
+        first_text = "" if first is None else text_value(first)
+        parts.append(f"{text_value(topic)}-{text_value(partition)}@{first_text}..{text_value(last)}")
     if "timestamp" in rest:
         parts.append(text_value(rest.pop("timestamp")))
     if "timestampType" in rest:

@@ -28,7 +28,7 @@ _RANGE_FLAGS = (
     ("--ending-timestamp", "endingTimestamp", "MS", "up to the first record of this time, in ms"),
     ("--isolation-level", "isolationLevel", "LEVEL", "read_uncommitted or read_committed"),
     ("--mode", "mode", "MODE", "what to do with damage: FAILFAST, DROPMALFORMED, PERMISSIVE or RECOVER"),
-    ("--view", "view", "VIEW", "records, or damage for a line for each damaged region instead"),
+    ("--view", "view", "VIEW", "records, or a line for each of the batches or for each damaged region (damage)"),
 )
 
 

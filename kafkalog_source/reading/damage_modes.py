@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkalog_source.arrow.batch_headers import corrupt_batches
 from kafkalog_source.arrow.damage import corrupt_rows, damage_rows
 from kafkalog_source.segment.damage import READ_AROUND, Damage, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import pyarrow as pa
 
@@ -68,21 +69,19 @@ def is_wanted(damage: Damage, each: SplitRange) -> bool:
 
 
 class Rows:
-    """Rows of records and of damage in the order in which they lie in the file.
+    """Rows of records or batches and of damage in the order in which they lie in the file.
 
     Parameters
     ----------
     schema : pyarrow.Schema
-    is_view : bool
-        Whether the rows are those of ``view=damage``, among which there are none of records.
-    finish : callable
-        Gives the rows of records so far, or None.
+    view : str
+        Among the rows of ``view=damage`` there are none of records.
     """
 
-    def __init__(self, schema: pa.Schema, is_view: bool, finish: Callable[[], pa.RecordBatch | None]) -> None:
+    def __init__(self, schema: pa.Schema, view: str) -> None:
         self._schema = schema
-        self._is_view = is_view
-        self._finish = finish
+        self._is_view = view == "damage"
+        self._corrupt = corrupt_batches if view == "batches" else corrupt_rows
         self._ready: list[pa.RecordBatch] = []
         self._regions: list[Damage] = []
 
@@ -91,9 +90,8 @@ class Rows:
         """Whether there are no rows of records among them."""
         return self._is_view
 
-    def add(self, damage: Damage, each: SplitRange) -> None:
-        """Put a row about damage behind the rows so far."""
-        before = self._finish()
+    def add(self, damage: Damage, each: SplitRange, before: pa.RecordBatch | None) -> None:
+        """Put a row about damage behind the rows of records so far, if there are any that were not given before."""
         if before is not None and not self._is_view:
             self._close(each)
             self._ready.append(before)
@@ -106,9 +104,8 @@ class Rows:
         ready, self._ready = self._ready, []
         yield from ready
 
-    def take_full(self, each: SplitRange) -> Iterator[pa.RecordBatch]:
+    def take_full(self, each: SplitRange, full: pa.RecordBatch | None) -> Iterator[pa.RecordBatch]:
         """The Arrow batches up to the rows so far, which fill the columns."""
-        full = self._finish()
         if full is not None and not self._is_view:
             self._close(each)
             self._ready.append(full)
@@ -126,4 +123,4 @@ class Rows:
         if self._is_view:
             self._ready.append(damage_rows(self._schema, each.topic, each.partition, regions))
         else:
-            self._ready.append(corrupt_rows(self._schema, each.topic, each.partition, each.low, regions))
+            self._ready.append(self._corrupt(self._schema, each.topic, each.partition, each.low, regions))

@@ -9,7 +9,7 @@ from kafkalog_source.errors import OptionError
 from kafkalog_source.logdir import Relisting
 from kafkalog_source.reading.live import until_files_stay
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
-from kafkalog_source.reading.transactions import PartitionTransactions
+from kafkalog_source.reading.transactions import KnownTransactions, PartitionTransactions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kafkalog_source.reading.options import ReadOptions
 
 Place = tuple[str, int]
+_MOST_KNOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class LogFollower:
         self._options = options
         self._relisting = Relisting(options.paths, options.wants, options.follow_symlinks)
         self._seen: dict[Place, tuple[object, Extent]] = {}
+        self._known: dict[Place, list[KnownTransactions]] = {}
         self.warnings: dict[str, None] = {}
 
     def listing(self, least: Mapping[Place, int]) -> Listing:
@@ -108,6 +110,33 @@ class LogFollower:
             found[place] = known if known is not None and known[0] == state else (state, self._extent(log))
         return found
 
+    def known_transactions(self, place: Place, low: int) -> KnownTransactions | None:
+        """What was open at the highest offset not above `low` that was looked at; lower ones are forgotten."""
+        known = self._known.get(place, [])
+        while len(known) > 1 and known[1].offset <= low:
+            del known[0]
+        return known[0] if known and known[0].offset <= low else None
+
+    def _last_stable_offset(self, place: Place, offsets: PartitionOffsets, visible_end: int) -> int:
+        known = self._known.setdefault(place, [])
+        if known and (known[-1].offset > offsets.end or self._is_replaced(place, offsets.log)):
+            known.clear()
+        transactions = PartitionTransactions(offsets, self._options, known[-1] if known else None)
+        stable = transactions.last_stable_offset(visible_end)
+        self.warnings.update(dict.fromkeys(transactions.warnings))
+        if transactions.reached is not None:
+            known.append(transactions.reached)
+            # The first one is for the plan of what has not been read, the last one for the next look.
+            del known[1 : -_MOST_KNOWN + 1]
+        return stable
+
+    def _is_replaced(self, place: Place, log: PartitionLog) -> bool:
+        """Whether the segment that was the last one is another file now."""
+        if place not in self._seen:
+            return False
+        before = self._seen[place][1].log.segments[-1]
+        return any(each.path == before.path and each.inode != before.inode for each in log.segments)
+
     def _extent(self, log: PartitionLog) -> Extent:
         options = self._options
         offsets = PartitionOffsets(log, options.include_deleted)
@@ -117,7 +146,8 @@ class LogFollower:
         if options.read_up_to == "highWatermark" and log.high_watermark is not None:
             visible_end = min(end, log.high_watermark)
         if options.isolation_level == "read_committed" and not log.segments[0].is_07:
-            visible_end = min(visible_end, PartitionTransactions(offsets, options).last_stable_offset(visible_end))
+            place: Place = (log.topic, log.partition)  # type: ignore[assignment]
+            visible_end = min(visible_end, self._last_stable_offset(place, offsets, visible_end))
         return Extent(offsets.earliest, visible_end, end, log)
 
 

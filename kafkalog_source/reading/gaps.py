@@ -70,7 +70,7 @@ class GapChecks:
         if follows is None or next_offset >= follows.wanted_below:
             return None
         gap = f"{next_offset} to {follows.base_offset - 1}"
-        if follows.cleaned or self._is_compacted(os.path.dirname(each.path)):
+        if follows.cleaned or self.is_compacted(os.path.dirname(each.path)):
             return (
                 f"{printable(each.path)}: offsets {gap} are neither here nor in the next segment, "
                 f"{printable(follows.path)}: the partition was compacted, so nothing tells whether they were "
@@ -87,7 +87,8 @@ class GapChecks:
             raise error
         return str(error)
 
-    def _is_compacted(self, directory: str) -> bool:
+    def is_compacted(self, directory: str) -> bool:
+        """Whether offsets are missing inside of segments, which compaction alone leaves."""
         if directory not in self._compacted:
             # Links were judged when the read was planned, against a root that is not known here.
             listing = list_logs([directory], wanted=lambda *_: True, follow_symlinks=True)

@@ -17,7 +17,7 @@ from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET, PartitionOffsets
 from kafkalog_source.reading.recovery import as_cut
 from kafkalog_source.reading.splits import TransactionHistory, TransactionsAhead
-from kafkalog_source.reading.transactions import PartitionTransactions, passes_over_damage
+from kafkalog_source.reading.transactions import PartitionTransactions, notice_gap, passes_over_damage
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from kafkalog_source.reading.splits import SplitRange
 
 _END = object()
+
+
+def states_of(history: TransactionHistory) -> TransactionStates:
+    """What is looked up batch by batch."""
+    return TransactionStates(history.aborted, history.open, history.undecided)
 
 
 class TransactionFinder:
@@ -98,13 +103,14 @@ class Lookahead:
         self._source = source
         self._each = each
         self._ahead = each.transactions
-        self._on_damage = passes_over_damage(finder.options, finder.warnings)
         self._below = min(each.high, each.span.bound)
         self._tracker = make_tracker(below=self._below, verify_checksums=finder.options.verify_checksums)
+        self._on_damage = passes_over_damage(finder.options, self._tracker, finder.warnings)
         self._pass: HeaderPass | None = None
         self._is_behind = False  # the range's segment
         self._steps = self._all_steps()
         self._aborted: list[tuple[int, int, int]] = []
+        self._undecided: list[tuple[int, int, int]] = []
 
     def find(
         self, window: Scratch, position: int, start: int, stop: int, above: int, last: int
@@ -113,14 +119,15 @@ class Lookahead:
         if self._pass is None:
             history = self._finder.from_side_files(self._each.path, self._ahead)
             if history is not None:
-                history = history.within(self._each.span.least, self._below)
-                return TransactionStates(history.aborted, history.open), MAX_OFFSET
-            self._pass = self._pass_over(self._source, self._each.span.least, self._ahead.bound, self._each.file_size)
+                return states_of(history.within(self._each.span.least, self._below)), MAX_OFFSET
+            least, size = self._each.span.least, self._each.file_size
+            self._pass = self._pass_over(self._source, least, self._ahead.bound, size, self._txn_index())
         if not self._is_behind:
             self._pass.take(window, position, start, stop)
         known, begun = self._look_as_far_as(last)
         self._aborted = [each for each in self._aborted if each[2] > above] + self._tracker.take_aborted()
-        return TransactionStates(self._aborted, begun), known
+        self._undecided = [each for each in self._undecided if each[2] > above] + self._tracker.take_undecided()
+        return TransactionStates(self._aborted, begun, self._undecided), known
 
     def close(self) -> None:
         """Close what is open of later segments."""
@@ -146,13 +153,21 @@ class Lookahead:
                 continue
             if self._tracker.is_settled:
                 return
+            finder = self._finder
+            finder.bytes_read += notice_gap(log, place.least, self._tracker, finder.options, finder.warnings)
             with LocalFile(segment.path) as source:
                 try:
-                    yield from self._pass_over(source, place.least, place.bound, segment.size).steps()
+                    passed = self._pass_over(source, place.least, place.bound, segment.size, segment.txn_index)
+                    yield from passed.steps()
                 finally:
                     self._finder.bytes_read += source.bytes_read
 
-    def _pass_over(self, source: LocalFile, least: int, bound: int, end: int) -> HeaderPass:
+    def _txn_index(self) -> str | None:
+        """That of the range's segment."""
+        beside = f"{os.path.splitext(self._each.path)[0]}.txnindex"
+        return beside if self._ahead.indexed and not self._ahead.lone else None
+
+    def _pass_over(self, source: LocalFile, least: int, bound: int, end: int, txn_index: str | None) -> HeaderPass:
         return HeaderPass(
             source,
             self._tracker,
@@ -161,6 +176,7 @@ class Lookahead:
             end=end,
             is_last=bound == MAX_OFFSET,
             on_damage=self._on_damage,
+            txn_index=txn_index,
         )
 
 

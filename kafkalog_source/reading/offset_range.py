@@ -66,6 +66,9 @@ class OffsetRanges:
             self._check_time_may_be_missing(offsets.log)
         return low, stable
 
+    def known_transactions(self, offsets: PartitionOffsets, low: int) -> None:
+        """Nothing: whoever reads once has not read before."""
+
     def _check_time_may_be_missing(self, log: PartitionLog) -> None:
         if self._options.starting_offsets_by_timestamp_strategy == "error":
             raise OptionError(

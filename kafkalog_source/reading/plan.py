@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile
     from kafkalog_source.reading.options import ReadOptions
+    from kafkalog_source.reading.transactions import KnownTransactions
     from kafkalog_source.segment.seek import Cut, Seeker, SegmentPlace
 
 
@@ -52,6 +53,9 @@ class Ranges(Protocol):
 
     def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
         """The range [low, high) as far as it lies below the last stable offset."""
+
+    def known_transactions(self, offsets: PartitionOffsets, low: int) -> KnownTransactions | None:
+        """What is remembered of transactions at an offset not above `low`."""
 
 
 def plan_read(options: ReadOptions, piece_bytes: int | None = None) -> Plan:
@@ -189,7 +193,8 @@ class _Chosen:
         for number, (offsets, (low, high)) in enumerate(zip(self._offsets, self._limits, strict=True)):
             if offsets.log.segments[0].is_07:
                 continue
-            transactions = self._transactions[number] = PartitionTransactions(offsets, self._options)
+            known = ranges.known_transactions(offsets, low)
+            transactions = self._transactions[number] = PartitionTransactions(offsets, self._options, known)
             stable = transactions.last_stable_offset(high)
             self._limits[number] = ranges.up_to_stable(offsets, low, high, stable)
 

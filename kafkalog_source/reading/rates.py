@@ -149,3 +149,6 @@ class _One:
     def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
         """The range itself."""
         return low, high
+
+    def known_transactions(self, offsets: PartitionOffsets, low: int) -> None:
+        """Nothing: what became of transactions is not asked."""

@@ -7,17 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkalog_source._core.memory import BlockPool, Scratch
-from kafkalog_source._core.transactions import TransactionStates
+from kafkalog_source.arrow.batch_headers import BatchRows
 from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.arrow.schema import view_schema
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.reading.damage_modes import DamagePolicy, Rows, is_wanted
 from kafkalog_source.reading.gaps import GapChecks
-from kafkalog_source.reading.lookahead import Lookahead, TransactionFinder
+from kafkalog_source.reading.lookahead import Lookahead, TransactionFinder, states_of
 from kafkalog_source.reading.planned_file import gone, open_planned
 from kafkalog_source.reading.report import Report
 from kafkalog_source.reading.splits import TransactionHistory
+from kafkalog_source.segment.batch_headers import BatchHeaders
 from kafkalog_source.segment.opening import span_reader
 
 if TYPE_CHECKING:
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
 
     from kafkalog_source._core.decode import Decoder
     from kafkalog_source._core.decode07 import Decoder07
+    from kafkalog_source._core.transactions import TransactionStates
     from kafkalog_source.errors import DataLossError
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.splits import Split, SplitRange
+    from kafkalog_source.segment.batch_headers import HeaderReader
     from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.source import LocalFile
 
@@ -56,13 +59,14 @@ class SplitReader:
         self._finder = TransactionFinder(options)
         self._gaps = GapChecks(options)
         self._fail_on_data_loss = options.fail_on_data_loss
-        is_view = options.view != "records"
-        self._batches = ArrowBatches(() if is_view else columns, BlockPool())
-        self._rows = Rows(view_schema(columns, options.view), is_view, self._finished)
+        self._window = Scratch()
+        self._headers = BatchHeaders(options.verify_checksums, self._largest_batch, self._window)
+        self._records = ArrowBatches(columns if options.view == "records" else (), BlockPool())
+        self._batches = BatchRows(columns, self._headers.table) if options.view == "batches" else self._records
+        self._rows = Rows(view_schema(columns, options.view), options.view)
         self._policy = DamagePolicy(options)
         self._is_behind_damage = False
         self._decompressor = Decompressor(self._largest_batch)
-        self._window = Scratch()
         self.report = Report()
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
@@ -91,20 +95,24 @@ class SplitReader:
         last = self._finished()
         if last is not None and not self._rows.is_view:
             yield last
-        self.report.times_out_of_range = self._batches.columns.times_out_of_range
+        self.report.times_out_of_range = self._batches.times_out_of_range
 
     def _read_range(self, source: LocalFile, each: SplitRange) -> Iterator[pa.RecordBatch]:
         on_damage = partial(self._damaged, each=each)
         transactions = self._transactions(source, each)
-        decoder = self._decoder(each, transactions)
-        reader = span_reader(source, each.span, decoder, self._window, self._largest_batch, on_damage)
+        reader: HeaderReader
+        if isinstance(self._batches, BatchRows):
+            reader = self._headers.reader(source, each.span, each.low, each.high, on_damage)
+        else:
+            decoder = self._decoder(each, transactions)
+            reader = span_reader(source, each.span, decoder, self._window, self._largest_batch, on_damage)
         try:
             for _ in reader:
                 if self._is_behind_damage:
                     self._is_behind_damage = False
                     yield from self._rows.take()
                 else:
-                    yield from self._rows.take_full(each)
+                    yield from self._rows.take_full(each, self._finished())
             yield from self._rows.end(each)
             if each.span.to_file_end and reader.next_offset is not None:
                 self._warn(self._gaps.check(each, reader.next_offset))
@@ -122,11 +130,11 @@ class SplitReader:
         if not self._asks_for_transactions or each.transactions is None:
             return None
         if isinstance(each.transactions, TransactionHistory):
-            return TransactionStates(each.transactions.aborted, each.transactions.open)
+            return states_of(each.transactions)
         return Lookahead(self._finder, source, each)
 
     def _decoder(self, each: SplitRange, transactions: TransactionStates | Lookahead | None) -> Decoder | Decoder07:
-        columns = self._batches.columns
+        columns = self._records.columns
         if each.span.base_07 is not None:
             return make_decoder_07(columns, self._decompressor, self._settings, each.low, each.high)
         found = transactions.find if isinstance(transactions, Lookahead) else transactions
@@ -138,7 +146,7 @@ class SplitReader:
         self.report.damage.append(damage)
         self._policy.check(damage)
         if self._policy.gives_row(damage):
-            self._rows.add(damage, each)
+            self._rows.add(damage, each, self._finished())
         self._is_behind_damage = True
 
     def _finished(self) -> pa.RecordBatch | None:
@@ -166,6 +174,6 @@ def read_split(split: Split, options: ReadOptions, columns: Sequence[str]) -> It
     yield from reader.read(split)
     for warning in reader.report.warnings:
         _log.warning("kafkalog: %s", warning)
-    if options.view == "records" and options.mode != "PERMISSIVE":
+    if options.view != "damage" and options.mode != "PERMISSIVE":
         for text in reader.report.damage_texts():
             _log.warning("kafkalog: %s", text)

@@ -145,8 +145,8 @@ class Scan:
         self._warn(plan.report)
 
     def _warn(self, report: Report) -> None:
-        """Tell of what was left out; a torn end and the rows of a view or of PERMISSIVE speak for themselves."""
-        if self._options.view != "records" or self._options.mode not in ("DROPMALFORMED", "RECOVER"):
+        """Tell of what was left out; a torn end and the rows of view=damage or PERMISSIVE speak for themselves."""
+        if self._options.view == "damage" or self._options.mode not in ("DROPMALFORMED", "RECOVER"):
             return
         if any(each.kind is not Kind.TORN for each in report.damage):
             for text in report.damage_texts():

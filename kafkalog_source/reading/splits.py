@@ -18,16 +18,20 @@ class TransactionHistory:
         Producer id, first offset and the marker's offset.
     open : tuple of (int, int)
         Producer id and first offset of those that no marker ends.
+    undecided : tuple of (int, int, int)
+        Producer id, first and last offset of batches whose marker may be lost.
     """
 
     aborted: tuple[tuple[int, int, int], ...] = ()
     open: tuple[tuple[int, int], ...] = ()
+    undecided: tuple[tuple[int, int, int], ...] = ()
 
     def within(self, least: int, bound: int) -> TransactionHistory:
         """Only the transactions that may have batches in [least, bound)."""
         return TransactionHistory(
             tuple(each for each in self.aborted if each[1] < bound and each[2] >= least),
             tuple(each for each in self.open if each[1] < bound),
+            tuple(each for each in self.undecided if each[1] < bound and each[2] >= least),
         )
 
 

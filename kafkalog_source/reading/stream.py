@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.positions import Positions
+    from kafkalog_source.reading.transactions import KnownTransactions
 
 __all__ = ["Stream"]
 
@@ -142,7 +143,7 @@ class Stream:
         for place in wanted.keys() - found.keys():
             self._data_loss(f"{_name(place)} was there and is gone")
         logs = [found[place] for place in sorted(wanted) if place in found]
-        ranges = _StreamRanges(self._options, wanted, self._data_loss)
+        ranges = _StreamRanges(wanted, self._follower.known_transactions, self._data_loss)
         plan = plan_ranges(self._options, logs, ranges, Report())
         self._tell(plan.report.warnings)
         return plan
@@ -192,21 +193,22 @@ class _StreamRanges:
 
     Parameters
     ----------
-    options : ReadOptions
     wanted : mapping
         Where each partition begins (None: at its earliest offset) and ends.
+    known : callable
+        What is remembered of a place's transactions at an offset not above a given one.
     data_loss : callable
         Raises or warns.
     """
 
     def __init__(
         self,
-        options: ReadOptions,
         wanted: Mapping[Place, tuple[int | None, int]],
+        known: Callable[[Place, int], KnownTransactions | None],
         data_loss: Callable[[str, None], None],
     ) -> None:
-        self._options = options
         self._wanted = wanted
+        self._known = known
         self._data_loss = data_loss
         self.warnings: list[str] = []
 
@@ -231,6 +233,10 @@ class _StreamRanges:
     def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
         """The range itself: it was below the last stable offset when it was decided, and stays so."""
         return low, high
+
+    def known_transactions(self, offsets: PartitionOffsets, low: int) -> KnownTransactions | None:
+        """What was seen before of what this micro-batch may hold."""
+        return self._known((offsets.log.topic, offsets.log.partition), low)  # type: ignore[arg-type]
 
 
 def _up_to(ends: Positions, target: Positions, start: Positions) -> Positions:

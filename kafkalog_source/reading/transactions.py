@@ -13,11 +13,13 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import DataLossError, LogDirError
+from kafkalog_source.errors import DataLossError, LogDirError, printable
 from kafkalog_source.reading.damage_modes import goes_on_behind_damage
+from kafkalog_source.reading.gaps import GapChecks
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.splits import TransactionHistory
-from kafkalog_source.segment.damage import Damage, Kind, raise_damage
+from kafkalog_source.segment.damage import raise_damage
+from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.producer_snapshot import read_producer_snapshot
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
@@ -27,13 +29,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kafkalog_source._core.transactions import TransactionTracker
-    from kafkalog_source.logdir import SegmentFile
+    from kafkalog_source.logdir import PartitionLog, SegmentFile
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
+    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.producer_snapshot import OpenTransactions
+    from kafkalog_source.segment.seek import SegmentPlace
     from kafkalog_source.segment.txn_index import AbortedTransaction
 
-_UNKNOWN = "if it held the end of a transaction, that one counts as open"
+_DOUBT = "open transactions that may have ended there: {}; their records at offsets {} to {} count as open"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTransactions:
+    """What a stream remembers of a partition that it has followed before.
+
+    Attributes
+    ----------
+    offset : int
+        All batches below it have been seen.
+    open : tuple of (int, int)
+        Producer id and first offset of what was open there.
+    """
+
+    offset: int
+    open: OpenTransactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +72,20 @@ class PartitionTransactions:
     offsets : PartitionOffsets
         The partition. Of a lone segment neither side files nor neighbours are consulted.
     options : ReadOptions
+    known : KnownTransactions, optional
+        Nothing below its offset is asked for.
 
     Attributes
     ----------
+    reached : KnownTransactions or None
+        What is open where the log ends, once that was looked up; None if something is in doubt.
     warnings : list of str
         Side files that were of no use.
     bytes_read : int
     """
 
-    def __init__(self, offsets: PartitionOffsets, options: ReadOptions) -> None:
+    def __init__(self, offsets: PartitionOffsets, options: ReadOptions, known: KnownTransactions | None = None) -> None:
+        self._known = known
         self._offsets = offsets
         self._log = offsets.log
         self._options = options
@@ -68,6 +93,7 @@ class PartitionTransactions:
         self._indexes: dict[int, tuple[AbortedTransaction, ...] | None] = {}
         self._snapshots: dict[int, OpenTransactions | None] = {}
         self._tail: _Tail | None = None
+        self.reached: KnownTransactions | None = None
         self.warnings: list[str] = []
         self.bytes_read = 0
 
@@ -77,13 +103,26 @@ class PartitionTransactions:
         What a high watermark hides counts as not written: a transaction that is ended above it is open.
         """
         end = self._visible_end()
-        start, offset, begun = self._newest_snapshot(end)
+        start, offset, begun = self._remembered(end) or self._newest_snapshot(end)
         if high <= offset and all(first >= high for _, first in begun):
+            self.reached = KnownTransactions(offset, begun)
             return high
         tracker = make_tracker(begun, stop=end, verify_checksums=self._options.verify_checksums)
-        self._follow(tracker, start, end)
-        self._tail = _Tail(start, TransactionHistory(tracker.aborted, tracker.open))
+        self._follow(tracker, start, end, offset)
+        if not (tracker.undecided or tracker.in_doubt):
+            self.reached = KnownTransactions(max(offset, tracker.last_offset + 1), tracker.open)
+        self._tail = _Tail(start, TransactionHistory(tracker.aborted, tracker.open, tracker.undecided))
         return min([high, *(first for _, first in tracker.open)])
+
+    def _remembered(self, end: int) -> tuple[int, int, OpenTransactions] | None:
+        """The same as of the newest snapshot, out of what is known."""
+        known = self._known
+        if known is None or known.offset > end:
+            return None
+        for number, place in enumerate(self._places):
+            if place.least <= known.offset < place.bound:
+                return number, known.offset, known.open
+        return None
 
     def _visible_end(self) -> int:
         high_watermark = self._log.high_watermark
@@ -112,7 +151,7 @@ class PartitionTransactions:
     def _with_tail(self, found: list[tuple[int, int, int]], least: int, bound: int) -> TransactionHistory:
         assert self._tail is not None
         later = self._tail.history.within(least, bound)
-        return TransactionHistory((*found, *later.aborted), later.open)
+        return TransactionHistory((*found, *later.aborted), later.open, later.undecided)
 
     def _ends_before(self, number: int, bound: int) -> bool:
         """Whether every transaction that began below `bound` is known to have ended before segment `number`."""
@@ -177,8 +216,8 @@ class PartitionTransactions:
         if warning is not None:
             self.warnings.append(warning)
 
-    def _follow(self, tracker: TransactionTracker, start: int, end: int) -> None:
-        """Take the tracker from the beginning of a segment to the log's end."""
+    def _follow(self, tracker: TransactionTracker, start: int, end: int, offset: int) -> None:
+        """Take the tracker from an offset in segment number `start` to the log's end."""
         for number in range(start, len(self._places)):
             segment, place = self._log.segments[number], self._places[number]
             if place.least >= end:
@@ -186,6 +225,8 @@ class PartitionTransactions:
             source = self._open(segment)
             if source is None:
                 continue
+            if number > start:
+                self.bytes_read += notice_gap(self._log, place.least, tracker, self._options, self.warnings)
             with source:
                 HeaderPass(
                     source,
@@ -194,9 +235,19 @@ class PartitionTransactions:
                     bound=place.bound,
                     end=segment.size,
                     is_last=number == len(self._places) - 1,
-                    on_damage=passes_over_damage(self._options, self.warnings),
-                ).run()
+                    on_damage=passes_over_damage(self._options, tracker, self.warnings),
+                    txn_index=None if self._log.lone else segment.txn_index,
+                ).run(self._position_of(offset, place) if number == start else 0)
                 self.bytes_read += source.bytes_read
+
+    def _position_of(self, offset: int, place: SegmentPlace) -> int:
+        """Where a batch begins with all from `offset` on at or behind it."""
+        if offset <= place.least:
+            return 0
+        with open_seeker(place) as seeker:
+            position = seeker.start_of(offset)
+            self.bytes_read += seeker.bytes_read
+        return position
 
     def _open(self, segment: SegmentFile) -> LocalFile | None:
         """The segment as it was listed; a broker that is about to delete it renames it first."""
@@ -227,16 +278,59 @@ def _open_same(path: str, segment: SegmentFile) -> LocalFile | None:
     return None
 
 
-def passes_over_damage(options: ReadOptions, warnings: list[str]) -> Callable[[Damage], None]:
-    """What a header pass does about damage: an error, or a warning where the mode lets it pass."""
+def passes_over_damage(
+    options: ReadOptions, tracker: TransactionTracker, warnings: list[str]
+) -> Callable[[Damage], None]:
+    """What a header pass does about damage: an error, or a warning where the mode lets it pass and it matters."""
 
     def on_damage(damage: Damage) -> None:
         if not goes_on_behind_damage(options):
             raise_damage(damage)
-        elif damage.kind is not Kind.TORN:
-            warnings.append(f"{damage.to_text()}; {_UNKNOWN}")
+            return
+        if tracker.in_doubt:
+            warnings.append(f"{damage.to_text()}; {_doubts(tracker)}")
 
     return on_damage
+
+
+def notice_gap(
+    log: PartitionLog, least: int, tracker: TransactionTracker, options: ReadOptions, warnings: list[str]
+) -> int:
+    """Take into account that offsets before a segment's, from `least` on, are on no disk, and markers among them.
+
+    Compaction removes no marker before the records that it is about.
+
+    Returns
+    -------
+    int
+        The bytes that were read to find out.
+
+    Raises
+    ------
+    DataLossError
+        A segment is missing while transactions are open, with failOnDataLoss=true.
+    """
+    first = tracker.last_offset + 1
+    if first >= least or log.cleaned or not tracker.open:
+        return 0
+    gaps = GapChecks(options)
+    if gaps.is_compacted(log.path):
+        return gaps.bytes_read
+    tracker.lose(least - 1)
+    error = DataLossError(
+        f"offsets {first} to {least - 1} are not on disk, and with them the ends of transactions may be missing",
+        file=log.path,
+        remedy="Restore the missing segment, or set failOnDataLoss=false to read what is there",
+    )
+    if options.fail_on_data_loss:
+        raise error
+    warnings.append(f"{printable(log.path)}: {error.problem}; {_doubts(tracker)}")
+    return gaps.bytes_read
+
+
+def _doubts(tracker: TransactionTracker) -> str:
+    doubts = tracker.in_doubt
+    return _DOUBT.format(len(doubts), min(each[1] for each in doubts), max(each[2] for each in doubts))
 
 
 def _is_regular(path: str) -> bool:

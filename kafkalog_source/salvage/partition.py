@@ -14,7 +14,7 @@ from kafkalog_source.logdir.checkpoints import read_leader_epochs
 from kafkalog_source.logdir.names import LEADER_EPOCH_CHECKPOINT
 from kafkalog_source.salvage.producers import encode_snapshot, noted_snapshot
 from kafkalog_source.salvage.report import LeftOut, PartitionReport
-from kafkalog_source.salvage.transactions import aborted_transactions, encode
+from kafkalog_source.salvage.transactions import aborted_transactions, encode, transactions_in_doubt
 from kafkalog_source.salvage.writing import make_directory, new_file, sync_directory, write_file, write_text
 from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.source import LocalFile
@@ -96,6 +96,7 @@ class PartitionSalvage:
                 self.report.end_offset = max(segment.base_offset, builder.last_offset + 1)
             self._progressed(segment.size)
         self._write_producers()
+        self._warn_of_doubts()
         self._write_epochs(keep_epochs)
         sync_directory(self._path)
         return self.report
@@ -165,6 +166,19 @@ class PartitionSalvage:
                 f"{printable(self._log.path)}: {self.report.open_transactions} transactions are open at the end of the "
                 "log, perhaps because what ended them is left out: their records and all behind them are hidden from "
                 "committed reads until `kafka-transactions abort` ends them"
+            )
+
+    def _warn_of_doubts(self) -> None:
+        """Say which records a broker may serve as committed that were aborted, because their marker is left out."""
+        if not self._producers.producers or not any(each.is_loss for each in self.report.left_out):
+            return
+        doubts = transactions_in_doubt(self._log)
+        if doubts:
+            first, last = min(each[1] for each in doubts), max(each[2] for each in doubts)
+            self.report.warnings.append(
+                f"{printable(self._log.path)}: what is left out may have held the ends of {len(doubts)} transactions, "
+                f"with records at offsets {first} to {last}: whether they were aborted is not known, and a broker "
+                "takes them for a part of what their producers wrote next"
             )
 
     def _write_epochs(self, keep: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
@@ -19,13 +18,14 @@ from kafkalog_source.salvage.places import check_source, check_target, unfinishe
 from kafkalog_source.salvage.report import LeftOut, PartitionReport, SalvageReport
 from kafkalog_source.salvage.topic_ids import KnownIds
 from kafkalog_source.salvage.writing import write_text
-from kafkalog_source.segment.survey import Surveyor
+from kafkalog_source.segment.survey import OwnSurveyor
 
 if TYPE_CHECKING:
     import uuid
     from collections.abc import Callable, Mapping, Sequence
 
     from kafkalog_source.logdir import Listing, PartitionLog
+    from kafkalog_source.segment.survey import Surveyor
 
 
 def salvage(
@@ -154,17 +154,13 @@ class _Work:
         self._path = path
         self._ids = ids
         self._same_cluster = same_cluster
-        self._largest_batch = largest_batch
         self._progressed = progressed
-        self._local = threading.local()
+        self._own = OwnSurveyor(largest_batch)
 
     @property
     def surveyor(self) -> Surveyor:
         """The one of the thread that asks."""
-        found: Surveyor | None = getattr(self._local, "surveyor", None)
-        if found is None:
-            found = self._local.surveyor = Surveyor(self._largest_batch)
-        return found
+        return self._own.surveyor
 
     def run(self, logs: Sequence[PartitionLog], threads: int) -> list[PartitionReport]:
         """Write partitions; the reports have their order."""

@@ -1,22 +1,29 @@
-"""``.txnindex`` of a segment: what its markers say, and for markers that are lost what the broker had noted."""
+"""``.txnindex`` of a segment: what its markers say, and for markers that are lost what the broker had noted.
+
+Where nobody had noted it, a broker takes what the producer wrote next for a part of the same transaction.
+"""
 
 from __future__ import annotations
 
 import struct
 from typing import TYPE_CHECKING
 
+from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.segment.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 from kafkalog_source.segment.txn_index import parse_txn_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kafkalog_source._core.producers import ProducerTable
-    from kafkalog_source.logdir import SegmentFile
+    from kafkalog_source.logdir import PartitionLog, SegmentFile
     from kafkalog_source.salvage.report import LeftOut
 
 _ENTRY = struct.Struct(">hqqqq")
 _VERSION = 0
+_MAX_OFFSET = 2**63 - 1
 
 Entry = tuple[int, int, int, int]
 """Producer id, first offset, the marker's offset, last stable offset."""
@@ -42,6 +49,28 @@ def aborted_transactions(
             found.append((*entry[:3], entry.last_stable_offset))
             producers.end_transaction(entry.producer_id, entry.first_offset)
     return sorted(found, key=lambda entry: entry[2])
+
+
+def transactions_in_doubt(log: PartitionLog) -> tuple[tuple[int, int, int], ...]:
+    """Producer id, first and last offset of what may have been ended by a marker that is lost."""
+    tracker = make_tracker()
+    bounds = [*(each.base_offset for each in log.segments[1:]), _MAX_OFFSET]
+    for segment, bound in zip(log.segments, bounds, strict=False):
+        try:
+            with LocalFile(segment.path) as source:
+                HeaderPass(
+                    source,
+                    tracker,
+                    least=segment.base_offset,
+                    bound=bound,
+                    end=source.size,
+                    is_last=bound == _MAX_OFFSET,
+                    on_damage=lambda _: None,
+                    txn_index=segment.txn_index,
+                ).run()
+        except KafkaLogError:
+            tracker.lose(bound - 1)
+    return (*tracker.undecided, *tracker.in_doubt)
 
 
 def encode(entries: Sequence[Entry]) -> bytes:

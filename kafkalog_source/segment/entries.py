@@ -206,18 +206,6 @@ def _header(
     )
 
 
-def behind_wrong_offset(source: LocalFile, position: int) -> EntryHeader | None:
-    """The entry behind the one at `position`, if its offset shows that the one at `position` has a wrong one.
-
-    No checksum covers offsets. One that is too high would end a range early, and rows would be missing.
-    """
-    header = read_header(source, position)
-    following = None if header is None else read_header(source, position + header.size)
-    if header is None or following is None or following.first_offset > header.last_offset:
-        return None
-    return following
-
-
 def is_sound(source: LocalFile, header: EntryHeader) -> bool:
     """Whether the checksum of the entry is right: where it is, an entry begins at its position."""
     if header.size > LARGEST_CHECKED:

@@ -1,4 +1,4 @@
-"""How far a bad region reaches, and which of two batches that contradict each other is the wrong one.
+"""How far a bad region reaches.
 
 A damaged length must cost one batch and not those behind it, and what a record
 holds must not be taken for a batch of the log. So a length is believed if the
@@ -16,25 +16,25 @@ from typing import TYPE_CHECKING
 from crc32c import crc32c
 from isal.isal_zlib import crc32
 
-from kafkalog_source.format import MAGIC_POSITION, V2_HEADER_SIZE
-from kafkalog_source.segment.entries import is_sound, read_header, sound_entry_at
-from kafkalog_source.segment.lost import offsets_of
+from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
+from kafkalog_source.segment.entries import is_sound, read_header
 from kafkalog_source.segment.tail import begins_cut, is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kafkalog_source.segment.entries import EntryHeader
     from kafkalog_source.segment.source import LocalFile
 
 _LONGEST_CHAIN = 64
 """Batches with a wrong checksum that a length may lead over before it has to lead to a good one."""
 _MOST_ENDS = 8
 """Places that are tried as a batch's end before the first of them is taken."""
+_MOST_INNER = 1024
+"""Messages that are passed over besides where they may lie inside of a compressed set, in plain bytes."""
 _LONGEST_TRIED = 64 << 20
 _PIECE_SIZE = 1 << 20
-TOO_HIGH = ("the offset is above that of the batches behind it", "offsets that rise")
-"""What is wrong with a batch that `refuted_by` finds refuted, and what was expected."""
+_TO_ATTRIBUTES = MAGIC_POSITION + 2
+_CODEC_MASK = 7
 _MOST_READ, _MOST_TIMES_READ = 4 << 30, 16
 """What is read in all, in bytes and times the file's size: bytes made to look like headers must not take hours."""
 
@@ -111,9 +111,9 @@ class Regions:
 
     def _behind_unknown(self, position: int, start: int, claimed: int | None, above: int) -> End:
         """As `end_of`, for a length that leads nowhere; before `start` nothing proves to be its end."""
-        trail = _Trail(self._source, position)
+        trail, inside_set = _Trail(self._source, position), bool(self._legacy_codec(position))
         first: int | None = None
-        for place in self._sound_places(position + 1, self._limit, above):
+        for place in self._sound_places(position + 1, self._limit, above, inside_set):
             if first is None:
                 first = place
             if place >= start and trail.ends_at(place):
@@ -125,31 +125,47 @@ class Regions:
         return End(self._limit if first is None else first, False)
 
     def _proved_ends(self, position: int, start: int, end: int, above: int) -> Iterator[int]:
-        trail = _Trail(self._source, position)
-        return (place for place in self._sound_places(start, end, above) if trail.ends_at(place))
+        trail, inside_set = _Trail(self._source, position), bool(self._legacy_codec(position))
+        return (place for place in self._sound_places(start, end, above, inside_set) if trail.ends_at(place))
 
-    def _sound_places(self, start: int, end: int, above: int) -> Iterator[int]:
-        """The first places in [start, end) where a batch begins whose checksum is right and whose offsets fit."""
-        for _ in range(_MOST_ENDS):
+    def _sound_places(self, start: int, end: int, above: int, inside_set: bool) -> Iterator[int]:
+        """The first places in [start, end) where a batch begins whose checksum is right and whose offsets fit.
+
+        They are more if those that are plain messages may be messages `inside_set`.
+        """
+        left, inner = _MOST_ENDS, _MOST_INNER if inside_set else 0
+        while left:
             place = next_sound_entry(self._source, start, self._limit, above, self._bound, end, self._most_read)
             if place is None:
                 return
             yield place
+            if inner and self._legacy_codec(place) == 0:
+                inner -= 1
+            else:
+                left -= 1
             start = place + 1
 
+    def _legacy_codec(self, position: int) -> int | None:
+        """The codec that an entry of format v0 or v1 names, 0 for a plain message; None for any other."""
+        head = self._source.read(position, _TO_ATTRIBUTES)
+        return head[-1] & _CODEC_MASK if len(head) == _TO_ATTRIBUTES and head[MAGIC_POSITION] < 2 else None
+
     def _leads_on(self, position: int, above: int) -> bool:
-        """Whether headers from `position` on lead to a batch whose checksum is right."""
+        """Whether headers from `position` on lead to a batch whose checksum is right, or several to where all ends."""
         chain: list[int] = []
         while len(chain) < _LONGEST_CHAIN and position not in self._trusted:
             chain.append(position)
-            if position == self._limit and not self._to_file_end:
-                break
-            header = read_header(self._source, position) if position < self._limit else None
-            if header is None or header.first_offset <= above or header.last_offset >= self._bound:
+            size = self._claimed_size(position, above)
+            if size is None:
+                # That a header leads to the file's end may be chance. That two do, one after the other, is none.
+                may_end = len(chain) > 1 or not self._to_file_end
+                if may_end and position <= self._limit and self._is_border(position, above):
+                    break
                 return False
-            if is_sound(self._source, header):
+            header = read_header(self._source, position)
+            if header is not None and is_sound(self._source, header):
                 break
-            position += header.size
+            position += size
             if position - chain[0] > _LONGEST_TRIED:
                 return False
         else:
@@ -157,6 +173,15 @@ class Regions:
                 return False
         self._trusted = self._trusted if position in self._trusted else frozenset(chain)
         return True
+
+    def _claimed_size(self, position: int, above: int) -> int | None:
+        """The size that a header at `position` claims, if its offset fits; whatever else it says may be wrong."""
+        head = self._source.read(position, MAGIC_POSITION + 1) if position < self._limit else b""
+        if len(head) <= MAGIC_POSITION or head[MAGIC_POSITION] > 2:
+            return None
+        offset, length = struct.unpack_from(">qi", head)
+        fits = V0_MIN_LENGTH <= length <= self._source.size - position - LOG_OVERHEAD
+        return LOG_OVERHEAD + length if fits and above < offset < self._bound else None
 
     def _is_border(self, position: int, above: int | None) -> bool:
         """Whether the file ends at `position`, or nothing follows but zeros, or a batch that the file's end cuts.
@@ -197,38 +222,3 @@ class _Trail:
             self._checksum = self._update(piece, self._checksum)
             self._reached += len(piece)
         return self._checksum == self._wanted
-
-
-def refuted_by(
-    source: LocalFile, wrong: EntryHeader, previous: int, bound: int, largest_batch: int
-) -> EntryHeader | None:
-    """The batch behind `wrong`, if it and the one behind it show that the offsets of `wrong` are too high.
-
-    No checksum covers a batch's offset. Where two contradict each other, it is the first that is wrong if its right
-    offsets would just fill the room between those around it, or if the next batch contradicts it too. If none
-    follows, it is wrong if it lies above the second and there is room for it; else nothing tells, and the second is.
-
-    Parameters
-    ----------
-    source : LocalFile
-    wrong : EntryHeader
-    previous : int
-        The last offset before it.
-    bound : int
-    largest_batch : int
-        A v0 or v1 wrapper of more bytes is not decoded to know its first offset.
-    """
-    last = wrong.last_offset
-    following = sound_entry_at(source, wrong.position + wrong.size, previous + 1, bound)
-    if following is None or following.first_offset > last:
-        return None
-    held, next_held = (offsets_of(source, each, largest_batch) for each in (wrong, following))
-    if held is None or next_held is None:
-        return None
-    room, needed = next_held[0] - previous - 1, held[1] - held[0] + 1
-    if room == needed:
-        return following
-    behind = sound_entry_at(source, following.position + following.size, following.last_offset + 1, bound)
-    if behind is not None:
-        return following if behind.first_offset <= last else None
-    return following if room > needed and held[0] >= next_held[0] else None

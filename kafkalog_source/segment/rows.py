@@ -11,10 +11,11 @@ from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import problem_of
 from kafkalog_source.errors import CodecError, LimitError
 from kafkalog_source.format import LOG_OVERHEAD, V2_HEADER_SIZE
+from kafkalog_source.segment.contradictions import TOO_HIGH, behind_wrong_offset, refuted_by
 from kafkalog_source.segment.damage import Damage, Kind, too_large_error, words_of
-from kafkalog_source.segment.entries import behind_wrong_offset, read_header, sound_entry_at
+from kafkalog_source.segment.entries import read_header, sound_entry_at
 from kafkalog_source.segment.lost import offsets_of
-from kafkalog_source.segment.regions import TOO_HIGH, End, Regions, Resume, refuted_by
+from kafkalog_source.segment.regions import End, Regions, Resume
 from kafkalog_source.segment.tail import begins_like_a_segment, ends_half_written, is_zero_to_end, not_a_segment
 from kafkalog_source.segment.window import Window
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kafkalog_source._core.decode07 import Decoder07
     from kafkalog_source._core.memory import Scratch
     from kafkalog_source.errors import KafkaLogError
+    from kafkalog_source.segment.entries import EntryHeader
     from kafkalog_source.segment.source import LocalFile
 
 FIRST_WINDOW_SIZE = 1 << 16
@@ -222,11 +224,7 @@ class SpanReader:
         self._looked_at, above, bound = position, self._entries.last_offset, self._span.bound
         wrong = sound_entry_at(self._source, position, above + 1, bound)
         following = wrong and refuted_by(self._source, wrong, above, bound, self._largest_batch)
-        if not following:
-            return position
-        lost, size = (above + 1, following.first_offset - 1), following.position - position
-        self._on_damage(Damage(self._source.path, position, size, Kind.DAMAGED, *TOO_HIGH, None, *lost))
-        return following.position
+        return self._behind_too_high(position, following) if following else position
 
     def _behind_wrong_offset(self, position: int) -> int | None:
         """Where reading goes on if the batch that ends it, at `position`, only seems to lie behind the range."""
@@ -236,8 +234,11 @@ class SpanReader:
         following = behind_wrong_offset(self._source, position)
         if following is None or following.position >= span.end or following.first_offset <= above:
             return None
-        lost = (above + 1, following.first_offset - 1)
-        size = following.position - position
+        return self._behind_too_high(position, following)
+
+    def _behind_too_high(self, position: int, following: EntryHeader) -> int:
+        """Say that the batch at `position` has a wrong offset, and go on at the one behind it."""
+        lost, size = (self._entries.last_offset + 1, following.first_offset - 1), following.position - position
         self._on_damage(Damage(self._source.path, position, size, Kind.DAMAGED, *TOO_HIGH, None, *lost))
         return following.position
 

@@ -12,6 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kafkalog_source.segment.contradictions import TOO_HIGH, refuted_by
 from kafkalog_source.segment.damage import Damage, Kind, raise_damage
 from kafkalog_source.segment.entries import (
     EntryHeader,
@@ -22,7 +23,6 @@ from kafkalog_source.segment.entries import (
     walk_runs,
 )
 from kafkalog_source.segment.index import OffsetIndex, TimeIndex
-from kafkalog_source.segment.regions import TOO_HIGH, refuted_by
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.tail import is_zero_to_end, next_sound_entry
 

@@ -7,10 +7,10 @@ both; the records are decoded and thrown away.
 from __future__ import annotations
 
 import errno
+import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from kafkalog_source._core.codes import CODE
 from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.decode import Decoder
 from kafkalog_source._core.decode07 import Decoder07
@@ -21,31 +21,21 @@ from kafkalog_source.errors import KafkaLogError, LogDirError
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.opening import span_reader
 from kafkalog_source.segment.tail import next_sound_entry
+from kafkalog_source.segment.watching import Taker, Watch, WatchedDecoder, WatchedDecoder07
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kafkalog_source._core.walk import Entries
     from kafkalog_source.segment.rows import Span
     from kafkalog_source.segment.source import LocalFile
+
+__all__ = ["Surveyed", "Surveyor", "Taker"]
 
 _LEAST_OFFSET, _MAX_OFFSET = -(2**63), 2**63 - 1
 _NEVER_FULL = 1 << 40
 """Columns without any are never full, and no batch is too large for them."""
-_END = CODE["end"]
 _BLOCK_SIZE = 4096
 """What a disk cannot read it cannot read as a whole block."""
-
-
-class Taker(Protocol):
-    """Is shown the good entries of a span, in their order.
-
-    The classes of `_core.indexes` and `_core.producers` are such.
-    """
-
-    def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
-        """The entries [start, stop) of a window, whose first byte is that at `window_position` of the file."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,79 +53,6 @@ class Surveyed:
     batches: int
     records: int
     next_offset: int | None
-
-
-class _Watch:
-    """Shows the runs of entries between bad ones, as soon as they are known to be good."""
-
-    def __init__(self, takers: Sequence[Taker], span: Span) -> None:
-        self._takers = takers
-        self._next = 0
-        self._window: tuple[Scratch, int, Entries] | None = None
-        self.batches = 0
-        self.position = span.start
-        self.last_offset = span.least - 1
-
-    def start(self) -> None:
-        self._next = 0
-        self._window = None
-
-    def look_at(self, window: Scratch, window_position: int, entries: Entries) -> None:
-        self._window = (window, window_position, entries)
-
-    def skip(self, index: int) -> None:
-        """The entry is bad: those before it are good, and those behind it may not even be entries."""
-        self.take_before(index)
-        self._next = index + 1
-
-    def take_before(self, stop: int) -> None:
-        if self._window is None or self._next >= stop:
-            return
-        window, window_position, entries = self._window
-        self.batches += stop - self._next
-        for taker in self._takers:
-            taker.take(window, window_position, entries, self._next, stop)
-        start, size, *_, last_offset = entries.entry(stop - 1)
-        self.position, self.last_offset = window_position + start + size, last_offset
-        self._next = stop
-
-
-class _WatchedDecoder(Decoder):
-    watch: _Watch
-
-    def start(self) -> None:
-        self.watch.start()
-        super().start()
-
-    def skip(self) -> None:
-        self.watch.skip(self.index)
-        super().skip()
-
-    def decode(self, window: Scratch, window_position: int, entries: Entries) -> int:
-        self.watch.look_at(window, window_position, entries)
-        code = super().decode(window, window_position, entries)
-        if code == _END:
-            self.watch.take_before(entries.count)
-        return code
-
-
-class _WatchedDecoder07(Decoder07):
-    watch: _Watch
-
-    def start(self) -> None:
-        self.watch.start()
-        super().start()
-
-    def skip(self) -> None:
-        self.watch.skip(self.index)
-        super().skip()
-
-    def decode(self, window: Scratch, window_position: int, entries: Entries) -> int:
-        self.watch.look_at(window, window_position, entries)
-        code = super().decode(window, window_position, entries)
-        if code == _END:
-            self.watch.take_before(entries.count)
-        return code
 
 
 class Surveyor:
@@ -172,7 +89,7 @@ class Surveyor:
         KafkaLogError
             The file cannot be read, or is no segment at all.
         """
-        watch = _Watch(takers, span)
+        watch = Watch(takers, span)
         told_to = -1
 
         def tell(damage: Damage) -> None:
@@ -195,7 +112,7 @@ class Surveyor:
         return Surveyed(watch.batches, records, next_offset)
 
     def _try_to_read(
-        self, source: LocalFile, span: Span, watch: _Watch, on_damage: Callable[[Damage], None]
+        self, source: LocalFile, span: Span, watch: Watch, on_damage: Callable[[Damage], None]
     ) -> tuple[int | None, KafkaLogError | None]:
         """Read a span; gives the error, if the disk cannot read a part of it."""
         try:
@@ -206,7 +123,7 @@ class Surveyor:
             # The one that was raised holds on to the memory that was to be filled.
             return None, error.at(source.path, error.position)
 
-    def _read(self, source: LocalFile, span: Span, watch: _Watch, on_damage: Callable[[Damage], None]) -> int | None:
+    def _read(self, source: LocalFile, span: Span, watch: Watch, on_damage: Callable[[Damage], None]) -> int | None:
         if span.start >= span.end:
             return watch.last_offset + 1
         reader = span_reader(source, span, self._decoder(span, watch), self._window, self._largest_batch, on_damage)
@@ -214,16 +131,28 @@ class Surveyor:
             pass
         return reader.next_offset
 
-    def _decoder(self, span: Span, watch: _Watch) -> Decoder | Decoder07:
+    def _decoder(self, span: Span, watch: Watch) -> Decoder | Decoder07:
         columns, decompressor, settings = self._columns, self.decompressor, self._settings
         decoder: Decoder | Decoder07
         if span.base_07 is not None:
-            decoder = make_decoder_07(columns, decompressor, settings, 0, _MAX_OFFSET, _WatchedDecoder07)
+            decoder = make_decoder_07(columns, decompressor, settings, 0, _MAX_OFFSET, WatchedDecoder07)
         else:
-            decoder = make_decoder(columns, decompressor, settings, _LEAST_OFFSET, _MAX_OFFSET, kind=_WatchedDecoder)
-        assert isinstance(decoder, _WatchedDecoder | _WatchedDecoder07)
+            decoder = make_decoder(columns, decompressor, settings, _LEAST_OFFSET, _MAX_OFFSET, kind=WatchedDecoder)
+        assert isinstance(decoder, WatchedDecoder | WatchedDecoder07)
         decoder.watch = watch
         return decoder
+
+
+class OwnSurveyor(threading.local):
+    """A surveyor for each thread that asks.
+
+    Attributes
+    ----------
+    surveyor : Surveyor
+    """
+
+    def __init__(self, largest_batch: int) -> None:
+        self.surveyor = Surveyor(largest_batch)
 
 
 def _is_read_error(error: LogDirError) -> bool:

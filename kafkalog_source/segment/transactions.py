@@ -12,13 +12,14 @@ from kafkalog_source._core.transactions import TransactionTracker
 from kafkalog_source.batch import problem_of
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import CodecError, DataLossError, LimitError
+from kafkalog_source.segment.contradictions import TOO_HIGH, behind_wrong_offset
 from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.entries import behind_wrong_offset, is_sound, read_header
-from kafkalog_source.segment.regions import TOO_HIGH
+from kafkalog_source.segment.entries import is_sound, read_header
 from kafkalog_source.segment.tail import ends_half_written, is_zero_to_end, next_sound_entry
+from kafkalog_source.segment.txn_index import read_txn_index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kafkalog_source.segment.source import LocalFile
 
@@ -66,7 +67,10 @@ class HeaderPass:
     is_last : bool
         Whether a batch that the end of the file cuts is what a live log looks like.
     on_damage : callable
-        Told of regions that say nothing. If it returns, the pass goes on behind them.
+        Told of regions that say nothing, when the tracker already counts them as lost. If it returns, the pass goes on
+        behind them.
+    txn_index : str or None
+        The transaction index of the file, which may name what was aborted by a marker that is lost.
 
     Attributes
     ----------
@@ -84,6 +88,7 @@ class HeaderPass:
         end: int,
         is_last: bool,
         on_damage: Callable[[Damage], None],
+        txn_index: str | None = None,
     ) -> None:
         self._source = source
         self._tracker = tracker
@@ -93,6 +98,8 @@ class HeaderPass:
         self._is_last = is_last
         self._looked_twice_at = -1
         self._on_damage = on_damage
+        self._txn_index = txn_index
+        self._noted: Sequence[tuple[int, int, int]] | None = None
         self._window = Scratch()
         self.position = 0
         tracker.start_file(least, bound)
@@ -134,15 +141,17 @@ class HeaderPass:
     def take(self, memory: Scratch, position: int, start: int, stop: int) -> None:
         """Follow batches that have been read for another purpose, as far as that has not been done.
 
-        They are the bytes from `start` to `stop` of `memory`, whose first one is that at `position`. A control batch
-        among them that is damaged is left out: whoever reads it says so.
+        They are the bytes from `start` to `stop` of `memory`, whose first one is that at `position`.
         """
         at = max(start, self.position - position)
         while at < stop:
             code = self._follow(memory, stop - at, stop - at, at)
             at += self._tracker.walked
             if code in _BAD_MARKERS:
-                at += self._tracker.next_size
+                size = self._tracker.next_size
+                if self._tracker.open:
+                    self._tell(position + at, position + at + size, Kind.DAMAGED, problem_of(code))
+                at += size
             elif code != _END:
                 break
         self.position = max(self.position, position + at)
@@ -213,10 +222,25 @@ class HeaderPass:
         above = self._tracker.last_offset
         if next_sound_entry(self._source, position + 1, self._end, above, self._bound) is not None:
             return False
-        self._tell(position, position + low.size, Kind.DAMAGED, TOO_HIGH)
+        above = self._tracker.last_offset
+        # Nothing is lost here: what was followed before carries wrong offsets.
+        self._on_damage(Damage(self._source.path, position, low.size, Kind.DAMAGED, *TOO_HIGH, None, above + 1))
         self._tracker.go_back(low.first_offset)
         return True
 
     def _tell(self, position: int, end: int, kind: Kind, problem: tuple[str, str | None]) -> None:
-        above, size = self._tracker.last_offset, end - position
-        self._on_damage(Damage(self._source.path, position, size, kind, *problem, None, above + 1))
+        above, last = self._tracker.last_offset, None
+        if kind is not Kind.TORN:
+            following = read_header(self._source, end) if end < self._end else None
+            last = self._bound - 1 if following is None else following.first_offset - 1
+            self._tracker.lose(last, self._noted_aborts())
+            last = None if last == _MAX_OFFSET - 1 else last
+        self._on_damage(Damage(self._source.path, position, end - position, kind, *problem, None, above + 1, last))
+
+    def _noted_aborts(self) -> Sequence[tuple[int, int, int]]:
+        """What the broker noted of aborted transactions, as far as that can be read."""
+        if self._noted is None:
+            path = self._txn_index
+            entries = None if path is None else read_txn_index(path, self._least, self._bound)[0]
+            self._noted = [entry[:3] for entry in entries or ()]
+        return self._noted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from kafkalog_source.codecs import DEFAULT_LIMIT
 from kafkalog_source.errors import KafkaLogError, printable
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.logdir.access import Root
-from kafkalog_source.segment.survey import Surveyor
+from kafkalog_source.segment.survey import OwnSurveyor
 from kafkalog_source.verifying.findings import Finding, Severity, of_error
 from kafkalog_source.verifying.partition import PartitionCheck, PartitionResult
 from kafkalog_source.verifying.progress import Progress
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kafkalog_source.logdir import Listing, PartitionLog
+    from kafkalog_source.segment.survey import Surveyor
     from kafkalog_source.verifying.piece import Piece
     from kafkalog_source.verifying.segment import SegmentCheck
     from kafkalog_source.verifying.small_files import Offsets
@@ -185,19 +185,15 @@ class _Crew:
 
     def __init__(self, follow_symlinks: bool, largest_batch: int, threads: int, progress: Progress) -> None:
         self._follow_symlinks = follow_symlinks
-        self._largest_batch = largest_batch
         self._threads = threads
         self._progress = progress
-        self._local = threading.local()
+        self._own = OwnSurveyor(largest_batch)
         self._stopped = False
 
     @property
     def surveyor(self) -> Surveyor:
         """The one of the thread that asks."""
-        found: Surveyor | None = getattr(self._local, "surveyor", None)
-        if found is None:
-            found = self._local.surveyor = Surveyor(self._largest_batch)
-        return found
+        return self._own.surveyor
 
     def run(self, logs: Sequence[PartitionLog]) -> list[PartitionResult]:
         """Check partitions; the results have their order."""

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from kafkalog_source import scan
 from kafkalog_source.salvage import salvage
 from kafkalog_source.verifying import verify
-from tests.builders import Wrapper
 from tests.builders.disk import Entry, write_segment
 from tests.builders.index_files import positions, write_partition
 from tests.property.strategies import partitions
@@ -50,28 +49,13 @@ def damage(directory: Path, partition: Partition, choose: st.DataObject) -> Dama
     for base_offset, content in partition:
         path = directory / f"{base_offset:020d}.log"
         data = bytearray(path.read_bytes())
-        places = positions(content)
-        for number in chosen(content, choose):
-            at = places[number] + choose.draw(st.integers(COVERED, len(content[number].encode()) - 1))
-            data[at] ^= 1 << choose.draw(st.integers(0, 7))
-            damaged.add((path.name, places[number]))
+        for position, entry in zip(positions(content), content, strict=True):
+            if choose.draw(st.integers(0, 3)) == 0:
+                at = position + choose.draw(st.integers(COVERED, len(entry.encode()) - 1))
+                data[at] ^= 1 << choose.draw(st.integers(0, 7))
+                damaged.add((path.name, position))
         path.write_bytes(data)
     return damaged
-
-
-def chosen(content: list[Entry], choose: st.DataObject) -> list[int]:
-    """Which entries to damage.
-
-    A wrapper may hold whole messages in plain bytes. Where not even a neighbour tells how far it reaches, they would
-    be taken for entries of the log.
-    """
-    numbers: list[int] = []
-    for number, entry in enumerate(content):
-        beside = number - 1 in numbers
-        unclear = beside and (isinstance(entry, Wrapper) or isinstance(content[number - 1], Wrapper))
-        if not unclear and choose.draw(st.integers(0, 3)) == 0:
-            numbers.append(number)
-    return numbers
 
 
 @given(partitions(), st.data())

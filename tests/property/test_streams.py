@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
+import kafkalog_source
 from kafkalog_source.reading.positions import from_json
-from tests.builders import Batch, Record, partition_dir
+from tests.builders import Batch, Record, end_marker, partition_dir
 from tests.unit.reading.streaming import Query
 
 CODECS = ("none", "lz4", "zstd", "gzip", "snappy")
@@ -90,3 +92,60 @@ def test_every_record_comes_once_and_in_order(
         rows += [row for batch in query.to_end() for row in batch]
     for number, broker in enumerate(brokers):
         assert [row[2] for row in rows if row[1] == number] == list(range(broker.next_offset))
+
+
+WRITES = st.tuples(st.just("write"), st.integers(0, 2), st.integers(1, 5))
+ENDS = st.tuples(st.sampled_from(["commit", "abort"]), st.integers(0, 2), st.just(0))
+MOVES = st.tuples(st.sampled_from(["plain", "roll", "trigger", "restart"]), st.just(0), st.just(0))
+
+
+class Producers:
+    """Writes transactions of three producers into one partition."""
+
+    def __init__(self, root: Path) -> None:
+        self.directory = partition_dir(root, "t")
+        self.next_offset = self.base = 0
+        self.open: set[int] = set()
+        self.append()
+
+    def append(self, *records: Record, **fields: Any) -> None:
+        batch = Batch(records or [Record()], self.next_offset, **fields)
+        with (self.directory / f"{self.base:020d}.log").open("ab") as file:
+            file.write(batch.encode())
+        self.next_offset += max(1, len(records))
+
+    def step(self, name: str, producer: int, count: int) -> None:
+        fields = {"transactional": True, "producer_id": producer}
+        if name == "plain":
+            self.append()
+        elif name == "write":
+            self.open.add(producer)
+            self.append(*(Record() for _ in range(count)), **fields)
+        elif name in ("commit", "abort") and producer in self.open:
+            self.open.discard(producer)
+            self.append(end_marker(commit=name == "commit"), control=True, **fields)
+        elif name == "roll":
+            self.base = self.next_offset
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(WRITES | ENDS | MOVES, max_size=40), BOUNDS)
+def test_a_stream_of_committed_records_gives_what_one_read_gives(
+    steps: list[tuple[str, int, int]], bounds: dict[str, int]
+) -> None:
+    committed = {"isolationLevel": "read_committed"}
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        producers = Producers(root)
+        query = Query(root, committed | bounds)
+        rows: list[tuple[str, int, int]] = []
+        for name, producer, count in steps:
+            if name == "trigger":
+                rows += query.trigger() or []
+            elif name == "restart":
+                query = query.restarted()
+            else:
+                producers.step(name, producer, count)
+        rows += [row for batch in query.to_end() for row in batch]
+        read = kafkalog_source.scan(root, columns=["offset"], **committed).to_table()
+    assert [row[2] for row in rows] == read["offset"].to_pylist()

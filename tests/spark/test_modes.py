@@ -101,3 +101,15 @@ def test_the_view_of_damage_is_a_dataframe(spark: SparkSession, damaged: Path, p
 def test_a_sound_directory_has_an_empty_view(spark: SparkSession, tmp_path: Path) -> None:
     write_segment(partition_dir(tmp_path), SMALL)
     assert load(spark, tmp_path, view="damage").collect() == []
+
+
+def test_the_view_of_batches_has_a_row_for_each_batch(spark: SparkSession, damaged: Path) -> None:
+    frame = load(spark, damaged, view="batches", mode="DROPMALFORMED", **SMALL_TASKS)
+    found = frame.orderBy("batchBaseOffset").collect()
+    assert [row["batchBaseOffset"] for row in found] == [i for i in range(39) if i not in (7, 25)]
+    assert {(row["topic"], row["partition"], row["recordCount"], row["batchSize"]) for row in found} == {
+        ("topic", 0, 1, SIZE)
+    }
+    chosen = load(spark, damaged, "crc long, batchPosition long", view="batches", verifyChecksums="false")
+    assert chosen.columns == ["crc", "batchPosition"]
+    assert chosen.count() == 39

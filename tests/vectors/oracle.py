@@ -46,6 +46,9 @@ class OracleBatch:
     is_transactional: bool
     is_control: bool
     count: int | None
+    crc: int
+    base_timestamp: int
+    delete_horizon: int | None
     error: str | None
     records: tuple[OracleRecord, ...]
 
@@ -147,6 +150,9 @@ def _batch(line: dict[str, Any], records: tuple[OracleRecord, ...]) -> OracleBat
         is_transactional=bool(line.get("isTransactional")),
         is_control=bool(line.get("isControl")),
         count=line.get("count"),
+        crc=line.get("crc", -1),
+        base_timestamp=line.get("baseTimestamp", -1),
+        delete_horizon=line.get("deleteHorizon"),
         error=line.get("recordsError") or (str(line["error"]) if line.get("error") else None),
         records=records,
     )

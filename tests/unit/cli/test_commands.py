@@ -334,3 +334,11 @@ def test_dump_shows_damage_alone(kafkalog: Kafkalog, harmed: Path) -> None:
     run = kafkalog("dump", harmed, "--view", "damage", "--json")
     assert (run.status, run.err) == (0, "")
     assert [json.loads(line)["kind"] for line in run.out.splitlines()] == ["damaged", "torn"]
+
+
+def test_dump_shows_batches(kafkalog: Kafkalog, harmed: Path) -> None:
+    run = kafkalog("dump", harmed, "--view", "batches", "-o", "verifyChecksums=false")
+    first, second = run.out.splitlines()
+    assert (run.status, first.split()[0], second.split()[0]) == (0, "orders-0@0..0", "orders-0@1..1")
+    assert "recordCount=1 magic=2" in first
+    assert "torn" in run.err

@@ -261,7 +261,7 @@ def test_a_damaged_end_of_a_transaction_is_warned_of(tmp_path: Path, options: di
         directory, columns=["offset"], isolationLevel="read_committed", mode="DROPMALFORMED", **options
     )
     scan.to_table()
-    assert any("if it held the end of a transaction" in warning for warning in scan.report()["warnings"])
+    assert any("open transactions that may have ended there: 1" in warning for warning in scan.report()["warnings"])
 
 
 @pytest.mark.parametrize("bad", [70, 8, 7])

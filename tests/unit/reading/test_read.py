@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -243,3 +245,31 @@ def test_a_time_of_minus_one_is_null_and_not_counted(tmp_path: Path) -> None:
     scan = kafkalog_source.scan(tmp_path, columns=["timestamp", "timestampType"])
     assert scan.to_table().to_pylist() == [{"timestamp": None, "timestampType": 0}] * 2
     assert scan.report()["times_out_of_range"] == 0
+
+
+def test_headers_count_for_the_size_of_an_arrow_batch(tmp_path: Path) -> None:
+    """Millions of them without a byte take memory all the same."""
+    record = Record(key=None, value=None, header_count=150_000, extra=b"\0\1" * 150_000)
+    path = write_segment(partition_dir(tmp_path), [Batch([record], offset, "zstd") for offset in range(4)])
+    found = [batch.num_rows for batch in kafkalog_source.scan(path, threads=1).to_reader()]
+    assert found == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("options", [{}, {"isolationLevel": "read_committed"}, {"mode": "PERMISSIVE"}])
+def test_what_was_read_with_is_let_go_of_at_once(tmp_path: Path, options: dict[str, str]) -> None:
+    """Python's collector of cycles may wait until a worker of Spark has no memory for its next task."""
+    entries = [Batch(transactional=True, producer_id=1), Batch(base_offset=1, crc=1), Batch(base_offset=2)]
+    path = str(write_segment(partition_dir(tmp_path), entries[:: 1 if "mode" in options else 2]))
+    parsed = parse_options(options, path)
+    splits = plan_read(parsed).splits
+    reader = SplitReader(parsed, ["offset", "transactionState", "_corrupt_record"])
+    gc.collect()
+    gc.disable()
+    try:
+        for split in splits:
+            list(reader.read(split))
+        kept = weakref.ref(reader)
+        del reader
+        assert kept() is None
+    finally:
+        gc.enable()

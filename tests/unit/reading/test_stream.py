@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kafkalog_source import DataLossError, LogDirError, OptionError
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.positions import from_json, to_json
-from tests.builders import Batch, Record, end_marker, partition_dir
+from kafkalog_source.reading.transactions import PartitionTransactions
+from tests.builders import Batch, Record, end_marker, offset_index, partition_dir
 from tests.unit.reading.streaming import Query, append, some
 
 
@@ -323,6 +325,31 @@ def test_a_stream_from_an_offset_waits_for_a_transaction_that_began_before_it(tm
     assert query.trigger() is None
     append(tmp_path, marker(3, 7), segment=2)
     assert offsets(query.trigger()) == [2]
+
+
+def test_transactions_are_followed_from_where_they_were_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[PartitionTransactions] = []
+
+    def noting(*given: Any) -> PartitionTransactions:
+        looked_up.append(PartitionTransactions(*given))
+        return looked_up[-1]
+
+    for module in ("following", "plan"):
+        monkeypatch.setattr(f"kafkalog_source.reading.{module}.PartitionTransactions", noting)
+    batches = [transactional(i, 7) for i in range(4000)]
+    path = append(tmp_path, *batches)
+    size = len(batches[0].encode())
+    path.with_suffix(".index").write_bytes(offset_index([(i, i * size) for i in range(50, 4000, 50)]))
+    query = Query(tmp_path, {"isolationLevel": "read_committed"})
+    query.trigger()
+    append(tmp_path, marker(4000, 7), some(4001))
+    looked_up.clear()
+    assert len(query.trigger() or []) == 4001
+    append(tmp_path, transactional(4002, 7), marker(4003, 7, commit=False), some(4004))
+    assert offsets(query.trigger()) == [4004]
+    in_looks, in_plans = looked_up[::2], looked_up[1::2]
+    assert len(in_looks) == len(in_plans) == 2
+    assert all(each.bytes_read < 70_000 < path.stat().st_size for each in (*in_looks, in_plans[1]))
 
 
 def test_the_high_watermark_holds_a_stream_back(tmp_path: Path) -> None:

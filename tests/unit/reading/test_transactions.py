@@ -202,12 +202,12 @@ def test_what_the_side_files_lack_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("segment", [0, 1])
 def test_damage_that_hides_what_became_of_transactions_is_an_error(segment: int, tmp_path: Path) -> None:
-    good = [[data(0), plain(1)], [plain(10), marker(11)]]
+    good = [[data(0), plain(1)], [plain(2), marker(3)]]
     good[segment].insert(1, Batch([Record()], good[segment][0].last_offset, magic=7))
     directory = partition(tmp_path, *good)
     with pytest.raises(CorruptBatchError) as raised:
         offsets(directory, **COMMITTED)
-    assert raised.value.file == str(directory / f"{10 * segment:020d}.log")
+    assert raised.value.file == str(directory / f"{2 * segment:020d}.log")
     if segment == 1:
         with pytest.raises(CorruptBatchError):
             states(directory, endingOffsets={"topic": {0: 2}}, assign={"topic": [0]})

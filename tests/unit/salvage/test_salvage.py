@@ -214,6 +214,16 @@ def test_a_transaction_whose_end_is_lost_is_told(logs: Path) -> None:
     assert any("1 transactions are open" in warning for warning in report.all_warnings)
 
 
+def test_a_transaction_that_a_broker_will_take_for_a_part_of_the_next_is_told(logs: Path) -> None:
+    directory = write_partition(logs, "tx")
+    entries = [producer(7, 0), producer(7, 1, marker=False), producer(7, 2), producer(7, 3, marker=True)]
+    path = write_indexed(directory, entries)
+    flip(path, positions(entries)[1] + 70)
+    _, report = salvaged(logs)
+    (warning,) = [each for each in report.all_warnings if "ends of 1 transactions" in each]
+    assert "records at offsets 0 to 0: whether they were aborted is not known" in warning
+
+
 def test_leader_epochs_are_made_of_the_batches_if_need_be(logs: Path) -> None:
     directory = write_partition(logs, "led")
     write_indexed(directory, [Batch(base_offset=at, leader_epoch=at // 2) for at in range(5)])

@@ -127,6 +127,19 @@ def test_the_view_of_damage_has_columns_of_its_own() -> None:
     assert "there is no column offset" in refusal(struct(("offset", LongType())), view)
 
 
+@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
+def test_the_view_of_batches_has_columns_of_its_own(mode: str) -> None:
+    types = pytest.importorskip("pyspark.sql.pandas.types")
+    from kafkalog_source.arrow.schema import default_columns, view_schema
+
+    view = ReadOptions(paths=("/x",), view="batches", mode=mode)
+    columns = default_columns("batches", mode, headers=True)
+    assert types.to_arrow_schema(default_schema(view), timezone="UTC").equals(view_schema(columns, "batches"))
+    wanted = struct(("crc", LongType()), ("_corrupt_record", StringType()))
+    assert projected_columns(wanted, view) == ("crc", "_corrupt_record")
+    assert "there is no column offset" in refusal(struct(("offset", LongType())), view)
+
+
 def test_headers_cannot_be_named_and_left_out() -> None:
     options = ReadOptions(paths=("/x",), include_headers=False)
     assert "includeHeaders is false" in refusal(struct(("headers", SPARK_TYPES["headers"])), options)
