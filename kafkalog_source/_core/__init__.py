@@ -16,7 +16,8 @@ into errors.
 - `decode`: drives all of these over a window.
 - `export`: columns to Arrow, by its C data interface.
 - `walk07` and `decode07`: the same for Kafka 0.7, whose messages have another layout.
-- `transactions`: transactions from headers and markers, and the states of batches that follow from them.
+- `transactions`: transactions from headers and markers.
+- `outcomes`: what became of a batch's transaction, looked up in what is known.
 - `indexes` and `producers`: what a broker keeps beside a segment, compared with its batches or made anew.
 - `framing`: the frames of LZ4, snappy and zstd streams, without their codecs.
 """

@@ -5,7 +5,7 @@ from kafkalog_source._core.columns cimport Columns
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.native cimport CFunctions
 from kafkalog_source._core.payloads cimport Payloads
-from kafkalog_source._core.transactions cimport TransactionStates
+from kafkalog_source._core.outcomes cimport TransactionStates
 from kafkalog_source._core.walk cimport Entries, Entry
 
 

@@ -5,7 +5,7 @@ from typing_extensions import Buffer
 from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.memory import Scratch, View
 from kafkalog_source._core.native import CFunctions
-from kafkalog_source._core.transactions import TransactionStates
+from kafkalog_source._core.outcomes import TransactionStates
 from kafkalog_source._core.walk import Entries
 
 FindTransactions = Callable[[Scratch, int, int, int, int, int], tuple[TransactionStates, int]]

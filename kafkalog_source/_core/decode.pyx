@@ -15,7 +15,7 @@ from kafkalog_source._core.columns cimport Columns
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.native cimport CFunctions
 from kafkalog_source._core.payloads cimport Payloads
-from kafkalog_source._core.transactions cimport COMMITTED, NO_TRANSACTION, TransactionStates
+from kafkalog_source._core.outcomes cimport COMMITTED, NO_TRANSACTION, TransactionStates
 from kafkalog_source._core.walk cimport Entries, Entry
 
 cdef Py_ssize_t PREPARED_AT_ONCE = 1 << 18  # bytes on disk

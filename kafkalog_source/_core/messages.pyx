@@ -11,7 +11,7 @@ from kafkalog_source._core.columns cimport (
     put_i32, put_i64, put_null, put_timestamp, reserve_rows,
 )
 from kafkalog_source._core.records cimport Batch, Wanted, fill_batch_columns
-from kafkalog_source._core.transactions cimport NO_TRANSACTION
+from kafkalog_source._core.outcomes cimport NO_TRANSACTION
 
 cdef int LOG_OVERHEAD = 12
 

@@ -11,7 +11,7 @@ from kafkalog_source._core.columns cimport (
     FixedColumn, Table, append_bytes, append_header_name, append_header_value, end_headers, put_i8, put_i32, put_i64, put_null,
     put_timestamp, reserve_header,
 )
-from kafkalog_source._core.transactions cimport ABORTED, COMMITTED, NO_TRANSACTION
+from kafkalog_source._core.outcomes cimport ABORTED, COMMITTED, NO_TRANSACTION
 
 cdef int SMALLEST_HEADER = 2  # an empty name and a null value
 cdef int NEWEST_CONTROL_TYPE = 6

@@ -1,30 +1,7 @@
-from libc.stdint cimport int8_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.walk cimport Entry
-
-
-cdef enum TransactionState:
-    # What became of a record's transaction. The order is that of the texts in `arrow.batches`.
-    NO_TRANSACTION
-    COMMITTED
-    ABORTED
-    OPEN
-
-
-cdef struct Outcome:
-    # Batches of the producer with offsets in [first, last] are in this state.
-    int64_t producer_id
-    int64_t first
-    int64_t last
-    int8_t state
-
-
-cdef class TransactionStates:
-    cdef Outcome* items            # by producer id, then by last offset
-    cdef readonly Py_ssize_t count
-
-    cdef int state_of(self, int64_t producer_id, int64_t offset) noexcept nogil
 
 
 cdef struct Begun:

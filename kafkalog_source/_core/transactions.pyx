@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Transactions from headers and markers alone, and the states of batches that follow from them.
+"""Transactions from headers and markers alone.
 
 A batch of a transaction belongs to the next marker of its producer, whatever the
 epochs say, as epochs rise within a transaction (``CompletedFetch``,
@@ -28,65 +28,6 @@ cdef enum:
     NO_MARKER = 8
     WRONG_KEY = 9
 cdef Py_ssize_t MARKER_SIZE = 78  # of a batch with a marker, as every broker writes it
-
-
-cdef class TransactionStates:
-    """What became of the transactions of one partition, to be looked up batch by batch.
-
-    Parameters
-    ----------
-    aborted : iterable of (int, int, int)
-        Producer id, first offset and the marker's offset of each aborted transaction.
-    open : iterable of (int, int)
-        Producer id and first offset of each transaction without a marker.
-    undecided : iterable of (int, int, int)
-        Producer id, first and last offset of batches whose marker may be lost: they count as open.
-
-    Notes
-    -----
-    A transaction that is in none of them is committed.
-    """
-
-    def __cinit__(self, aborted=(), open=(), undecided=()):
-        cdef Py_ssize_t i
-        known = [(producer_id, last, first, <int>ABORTED) for producer_id, first, last in aborted]
-        known += [(producer_id, last, first, <int>OPEN) for producer_id, first, last in undecided]
-        known += [(producer_id, INT64_MAX, first, <int>OPEN) for producer_id, first in open]
-        known.sort()
-        self.count = len(known)
-        self.items = <Outcome*>malloc(max(self.count, 1) * sizeof(Outcome))
-        if self.items == NULL:
-            raise MemoryError(f"no memory for {self.count} transactions")
-        for i, (producer_id, last, first, state) in enumerate(known):
-            self.items[i].producer_id = producer_id
-            self.items[i].first = first
-            self.items[i].last = last
-            self.items[i].state = state
-
-    def __dealloc__(self):
-        free(self.items)
-
-    cdef int state_of(self, int64_t producer_id, int64_t offset) noexcept nogil:
-        """The state of a transactional batch whose last offset is `offset`."""
-        cdef Py_ssize_t low = 0
-        cdef Py_ssize_t high = self.count
-        cdef Py_ssize_t middle
-        cdef const Outcome* o
-        while low < high:
-            middle = (low + high) // 2
-            o = &self.items[middle]
-            if o.producer_id < producer_id or (o.producer_id == producer_id and o.last < offset):
-                low = middle + 1
-            else:
-                high = middle
-        o = &self.items[low]
-        if low < self.count and o.producer_id == producer_id and o.first <= offset:
-            return o.state
-        return COMMITTED
-
-    def look_up(self, int64_t producer_id, int64_t offset):
-        """`state_of` for Python: 1 committed, 2 aborted, 3 open."""
-        return self.state_of(producer_id, offset)
 
 
 cdef int control_kind(const uint8_t* data, Py_ssize_t size) noexcept nogil:

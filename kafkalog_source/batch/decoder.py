@@ -14,7 +14,7 @@ from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.decode import Decoder
 from kafkalog_source._core.decode07 import Decoder07
 from kafkalog_source._core.native import CFunctions
-from kafkalog_source._core.transactions import TransactionStates
+from kafkalog_source._core.outcomes import TransactionStates
 from kafkalog_source.codecs import DEFAULT_LIMIT, Decompressor, NestedDecompressor
 
 if TYPE_CHECKING:

@@ -11,13 +11,14 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kafkalog_source._core.transactions import TransactionStates
+from kafkalog_source._core.outcomes import TransactionStates
 from kafkalog_source.errors import DataLossError
 from kafkalog_source.logdir import list_logs
+from kafkalog_source.reading.doubts import largest_checked, notice_gap, passes_over_damage
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET, PartitionOffsets
 from kafkalog_source.reading.recovery import as_cut
 from kafkalog_source.reading.splits import TransactionHistory, TransactionsAhead
-from kafkalog_source.reading.transactions import PartitionTransactions, notice_gap, passes_over_damage
+from kafkalog_source.reading.transactions import PartitionTransactions
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 
@@ -177,6 +178,7 @@ class Lookahead:
             is_last=bound == MAX_OFFSET,
             on_damage=self._on_damage,
             txn_index=txn_index,
+            largest_batch=largest_checked(self._finder.options),
         )
 
 

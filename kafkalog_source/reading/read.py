@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source._core.decode import Decoder
     from kafkalog_source._core.decode07 import Decoder07
-    from kafkalog_source._core.transactions import TransactionStates
+    from kafkalog_source._core.outcomes import TransactionStates
     from kafkalog_source.errors import DataLossError
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.splits import Split, SplitRange

@@ -13,12 +13,11 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import DataLossError, LogDirError, printable
-from kafkalog_source.reading.damage_modes import goes_on_behind_damage
-from kafkalog_source.reading.gaps import GapChecks
+from kafkalog_source.errors import DataLossError, KafkaLogError, LogDirError
+from kafkalog_source.reading.doubts import largest_checked, notice_gap, passes_over_damage
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.splits import TransactionHistory
-from kafkalog_source.segment.damage import raise_damage
+from kafkalog_source.segment.bounds import next_offset
 from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.producer_snapshot import read_producer_snapshot
 from kafkalog_source.segment.source import LocalFile
@@ -26,18 +25,13 @@ from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 from kafkalog_source.segment.txn_index import read_txn_index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kafkalog_source._core.transactions import TransactionTracker
-    from kafkalog_source.logdir import PartitionLog, SegmentFile
+    from kafkalog_source.logdir import SegmentFile
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
-    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.producer_snapshot import OpenTransactions
     from kafkalog_source.segment.seek import SegmentPlace
     from kafkalog_source.segment.txn_index import AbortedTransaction
-
-_DOUBT = "open transactions that may have ended there: {}; their records at offsets {} to {} count as open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +86,7 @@ class PartitionTransactions:
         self._places = offsets.places()
         self._indexes: dict[int, tuple[AbortedTransaction, ...] | None] = {}
         self._snapshots: dict[int, OpenTransactions | None] = {}
+        self._lacking: dict[int, bool] = {}
         self._tail: _Tail | None = None
         self.reached: KnownTransactions | None = None
         self.warnings: list[str] = []
@@ -136,6 +131,8 @@ class PartitionTransactions:
         bound = self._places[number].bound
         found: list[tuple[int, int, int]] = []
         for at in range(number, len(self._places)):
+            if at > number and self._may_lack_segment(at):
+                return None
             if self._tail is not None and at >= self._tail.start:
                 return self._with_tail(found, self._places[number].least, bound)
             if at > number and self._ends_before(at, bound):
@@ -147,6 +144,22 @@ class PartitionTransactions:
             if any(entry.last_stable_offset >= bound for entry in entries):
                 return TransactionHistory(tuple(found))
         return self._with_tail(found, self._places[number].least, bound) if self._tail is not None else None
+
+    def _may_lack_segment(self, number: int) -> bool:
+        """Whether offsets are missing before a segment, and with them markers that no index here names.
+
+        It is asked only where the read of such a gap is no error.
+        """
+        if self._options.fail_on_data_loss or self._log.cleaned:
+            return False
+        if number not in self._lacking:
+            before, place = self._log.segments[number - 1], self._places[number - 1]
+            try:
+                end = next_offset(before.path, before.offset_index, place.least, place.bound)
+            except KafkaLogError:
+                end = None
+            self._lacking[number] = end is None or end < place.bound
+        return self._lacking[number]
 
     def _with_tail(self, found: list[tuple[int, int, int]], least: int, bound: int) -> TransactionHistory:
         assert self._tail is not None
@@ -237,6 +250,7 @@ class PartitionTransactions:
                     is_last=number == len(self._places) - 1,
                     on_damage=passes_over_damage(self._options, tracker, self.warnings),
                     txn_index=None if self._log.lone else segment.txn_index,
+                    largest_batch=largest_checked(self._options),
                 ).run(self._position_of(offset, place) if number == start else 0)
                 self.bytes_read += source.bytes_read
 
@@ -276,61 +290,6 @@ def _open_same(path: str, segment: SegmentFile) -> LocalFile | None:
         return source
     source.close()
     return None
-
-
-def passes_over_damage(
-    options: ReadOptions, tracker: TransactionTracker, warnings: list[str]
-) -> Callable[[Damage], None]:
-    """What a header pass does about damage: an error, or a warning where the mode lets it pass and it matters."""
-
-    def on_damage(damage: Damage) -> None:
-        if not goes_on_behind_damage(options):
-            raise_damage(damage)
-            return
-        if tracker.in_doubt:
-            warnings.append(f"{damage.to_text()}; {_doubts(tracker)}")
-
-    return on_damage
-
-
-def notice_gap(
-    log: PartitionLog, least: int, tracker: TransactionTracker, options: ReadOptions, warnings: list[str]
-) -> int:
-    """Take into account that offsets before a segment's, from `least` on, are on no disk, and markers among them.
-
-    Compaction removes no marker before the records that it is about.
-
-    Returns
-    -------
-    int
-        The bytes that were read to find out.
-
-    Raises
-    ------
-    DataLossError
-        A segment is missing while transactions are open, with failOnDataLoss=true.
-    """
-    first = tracker.last_offset + 1
-    if first >= least or log.cleaned or not tracker.open:
-        return 0
-    gaps = GapChecks(options)
-    if gaps.is_compacted(log.path):
-        return gaps.bytes_read
-    tracker.lose(least - 1)
-    error = DataLossError(
-        f"offsets {first} to {least - 1} are not on disk, and with them the ends of transactions may be missing",
-        file=log.path,
-        remedy="Restore the missing segment, or set failOnDataLoss=false to read what is there",
-    )
-    if options.fail_on_data_loss:
-        raise error
-    warnings.append(f"{printable(log.path)}: {error.problem}; {_doubts(tracker)}")
-    return gaps.bytes_read
-
-
-def _doubts(tracker: TransactionTracker) -> str:
-    doubts = tracker.in_doubt
-    return _DOUBT.format(len(doubts), min(each[1] for each in doubts), max(each[2] for each in doubts))
 
 
 def _is_regular(path: str) -> bool:

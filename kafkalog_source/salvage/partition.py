@@ -172,7 +172,7 @@ class PartitionSalvage:
         """Say which records a broker may serve as committed that were aborted, because their marker is left out."""
         if not self._producers.producers or not any(each.is_loss for each in self.report.left_out):
             return
-        doubts = transactions_in_doubt(self._log)
+        doubts = transactions_in_doubt(self._log, self._surveyor.decompressor.limit)
         if doubts:
             first, last = min(each[1] for each in doubts), max(each[2] for each in doubts)
             self.report.warnings.append(

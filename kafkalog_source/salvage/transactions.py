@@ -51,7 +51,7 @@ def aborted_transactions(
     return sorted(found, key=lambda entry: entry[2])
 
 
-def transactions_in_doubt(log: PartitionLog) -> tuple[tuple[int, int, int], ...]:
+def transactions_in_doubt(log: PartitionLog, largest_batch: int) -> tuple[tuple[int, int, int], ...]:
     """Producer id, first and last offset of what may have been ended by a marker that is lost."""
     tracker = make_tracker()
     bounds = [*(each.base_offset for each in log.segments[1:]), _MAX_OFFSET]
@@ -67,6 +67,7 @@ def transactions_in_doubt(log: PartitionLog) -> tuple[tuple[int, int, int], ...]
                     is_last=bound == _MAX_OFFSET,
                     on_damage=lambda _: None,
                     txn_index=segment.txn_index,
+                    largest_batch=largest_batch,
                 ).run()
         except KafkaLogError:
             tracker.lose(bound - 1)

@@ -27,9 +27,8 @@ _MAX_OFFSET = 2**63 - 1
 _END, _FULL, _INCOMPLETE = (CODE[name] for name in ("end", "full", "incomplete"))
 _FIRST_WINDOW_SIZE = 1 << 12
 _WINDOW_SIZE = 1 << 18
-_SPARSE = 1 << 14
+_SPARSE = 1 << 13
 """From this mean size of a batch on, reading each header alone costs less than reading everything."""
-_CODEC_MASK = 7
 _V2 = 2
 
 
@@ -79,6 +78,8 @@ class BatchHeaders:
         self._verify = verify
         self._columns = Columns([], BlockPool())
         self._decompressor = Decompressor(1)
+        unverified = DecodeSettings(verify_checksums=False)
+        self._checker = make_decoder(self._columns, self._decompressor, unverified, _MAX_OFFSET, _MAX_OFFSET)
 
     def reader(
         self, source: LocalFile, span: Span, low: int, high: int, on_damage: Callable[[Damage], None]
@@ -88,6 +89,16 @@ class BatchHeaders:
         if self._verify or span.base_07 is not None:
             return self.whole(source, span, on_damage)
         return _Skipping(self, source, span, on_damage)
+
+    def good_entries(self, position: int, entries: Entries, window_size: int) -> int:
+        """How many entries of the window, from the first one on, are of known codecs and not too large."""
+        self._checker.start()
+        code = self._checker.decode(self.memory, position, entries)
+        good = entries.count if code == _END else self._checker.index
+        if window_size > self.largest_batch:
+            too_large = (index for index in range(good) if entries.entry(index)[1] > self.largest_batch)
+            good = next(too_large, good)
+        return good
 
     def whole(self, source: LocalFile, span: Span, on_damage: Callable[[Damage], None]) -> HeaderReader:
         """Give what reads all bytes of a span and says what is damaged there."""
@@ -177,16 +188,12 @@ class _Skipping:
 
     def _take(self, position: int, above: int) -> bool:
         """Take the batches of the window up to one that is too large or of an unknown codec; gives whether none is."""
-        entries, stop = self._entries, 0
-        last = self._last
-        for index in range(entries.count):
-            start, size, magic, attributes, _, last_offset = entries.entry(index)
-            if size > self._headers.largest_batch or not _codec_exists(magic, attributes & _CODEC_MASK):
-                break
-            stop, last, above = index + 1, (position + start, above), last_offset
-        self._table.take(self._headers.memory, position, entries, 0, stop)
-        self._found += stop
-        self._last = last
+        entries = self._entries
+        stop = self._headers.good_entries(position, entries, self._window.size)
+        if stop:
+            self._table.take(self._headers.memory, position, entries, 0, stop)
+            self._found += stop
+            self._last = (position + entries.entry(stop - 1)[0], entries.entry(stop - 2)[5] if stop > 1 else above)
         return stop == entries.count
 
     def _fits(self, code: int, position: int) -> bool:

@@ -9,24 +9,50 @@ from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.segment.opening import span_reader
+from kafkalog_source.segment.watching import Watch, WatchedDecoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from kafkalog_source._core.decode import Decoder
+    from kafkalog_source._core.decode07 import Decoder07
     from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.rows import Span
     from kafkalog_source.segment.source import LocalFile
+    from kafkalog_source.segment.watching import Taker
 
 _MAX_OFFSET = 2**63 - 1
 
 
 def check_span(source: LocalFile, span: Span, on_damage: Callable[[Damage], None], largest_batch: int) -> None:
-    """Tell of every region of a span that is no batch with a right checksum and a rising offset.
-
-    Every batch lies below the offsets wanted, so that its records are left alone.
-    """
-    columns = Columns([], BlockPool())
-    make = make_decoder if span.base_07 is None else make_decoder_07
-    decoder = make(columns, Decompressor(1), DecodeSettings(), _MAX_OFFSET, _MAX_OFFSET)
-    for _ in span_reader(source, span, decoder, Scratch(), largest_batch, on_damage):
+    """Tell of every region of a span that is no batch with a right checksum and a rising offset."""
+    for _ in _steps(source, span, _decoder(span), on_damage, largest_batch):
         pass
+
+
+def checked_steps(
+    source: LocalFile, span: Span, taker: Taker, on_damage: Callable[[Damage], None], largest_batch: int
+) -> Iterator[None]:
+    """The same step by step, with the good entries shown, which may not be those of Kafka 0.7."""
+    decoder = make_decoder(
+        Columns([], BlockPool()), Decompressor(1), DecodeSettings(), _MAX_OFFSET, _MAX_OFFSET, kind=WatchedDecoder
+    )
+    assert isinstance(decoder, WatchedDecoder)
+    decoder.watch = Watch([taker], span)
+    return _steps(source, span, decoder, on_damage, largest_batch)
+
+
+def _decoder(span: Span) -> Decoder | Decoder07:
+    """One that leaves the records alone, because every batch lies below the offsets wanted."""
+    make = make_decoder if span.base_07 is None else make_decoder_07
+    return make(Columns([], BlockPool()), Decompressor(1), DecodeSettings(), _MAX_OFFSET, _MAX_OFFSET)
+
+
+def _steps(
+    source: LocalFile,
+    span: Span,
+    decoder: Decoder | Decoder07,
+    on_damage: Callable[[Damage], None],
+    largest_batch: int,
+) -> Iterator[None]:
+    return iter(span_reader(source, span, decoder, Scratch(), largest_batch, on_damage))

@@ -1,4 +1,10 @@
-"""Transactions by a pass over the headers of a file, the bodies of control batches aside."""
+"""Transactions by a pass over the headers of a file, the bodies of control batches aside.
+
+A header tells the truth where the batch's checksum is right, which costs reading all
+of it. Where damage ends the read that asks, the reading of the rows will notice.
+Where it does not, every checksum is compared here too: a batch that seems to reach
+over others would hide their markers.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +18,18 @@ from kafkalog_source._core.transactions import TransactionTracker
 from kafkalog_source.batch import problem_of
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import CodecError, DataLossError, LimitError
+from kafkalog_source.segment.checking import checked_steps
 from kafkalog_source.segment.contradictions import TOO_HIGH, behind_wrong_offset
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.entries import is_sound, read_header
+from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.tail import ends_half_written, is_zero_to_end, next_sound_entry
 from kafkalog_source.segment.txn_index import read_txn_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from kafkalog_source._core.walk import Entries
     from kafkalog_source.segment.source import LocalFile
 
 _MAX_OFFSET = 2**63 - 1
@@ -71,6 +80,8 @@ class HeaderPass:
         behind them.
     txn_index : str or None
         The transaction index of the file, which may name what was aborted by a marker that is lost.
+    largest_batch : int or None
+        If given, the checksum of every batch is compared, and a larger batch is damage.
 
     Attributes
     ----------
@@ -89,6 +100,7 @@ class HeaderPass:
         is_last: bool,
         on_damage: Callable[[Damage], None],
         txn_index: str | None = None,
+        largest_batch: int | None = None,
     ) -> None:
         self._source = source
         self._tracker = tracker
@@ -99,6 +111,7 @@ class HeaderPass:
         self._looked_twice_at = -1
         self._on_damage = on_damage
         self._txn_index = txn_index
+        self._largest_batch = largest_batch
         self._noted: Sequence[tuple[int, int, int]] | None = None
         self._window = Scratch()
         self.position = 0
@@ -112,6 +125,17 @@ class HeaderPass:
 
     def steps(self) -> Iterator[None]:
         """Follow the batches from `position` on, giving way now and then."""
+        return self._header_steps() if self._largest_batch is None else self._checked_steps(self._largest_batch)
+
+    def _checked_steps(self, largest_batch: int) -> Iterator[None]:
+        span = Span(self.position, self._end, self._least, self._bound, _MAX_OFFSET, True, self._is_last)
+        taker = _Follower(self._follow_read)
+        for _ in checked_steps(self._source, span, taker, self._lose, largest_batch):
+            if self._tracker.is_settled:
+                return
+            yield
+
+    def _header_steps(self) -> Iterator[None]:
         source, tracker, want = self._source, self._tracker, _FIRST_SIZE
         self._window.reserve(_WINDOW_SIZE)
         while self.position < self._end and not (tracker.is_settled and not self._goes_back(self.position)):
@@ -143,7 +167,16 @@ class HeaderPass:
 
         They are the bytes from `start` to `stop` of `memory`, whose first one is that at `position`.
         """
+        if self._largest_batch is not None:
+            # What damage there is will be told of as it is met, so that the window's entries may not all be good.
+            self.position = max(self.position, position + start)
+            return
         at = max(start, self.position - position)
+        self.position = max(self.position, position + self._follow_read(memory, position, at, stop))
+
+    def _follow_read(self, memory: Scratch, position: int, start: int, stop: int) -> int:
+        """Follow what was read; gives where that ended."""
+        at = start
         while at < stop:
             code = self._follow(memory, stop - at, stop - at, at)
             at += self._tracker.walked
@@ -154,7 +187,7 @@ class HeaderPass:
                 at += size
             elif code != _END:
                 break
-        self.position = max(self.position, position + at)
+        return at
 
     def _peek(self) -> None:
         """Read little more than headers as long as batches are large."""
@@ -229,13 +262,20 @@ class HeaderPass:
         return True
 
     def _tell(self, position: int, end: int, kind: Kind, problem: tuple[str, str | None]) -> None:
-        above, last = self._tracker.last_offset, None
-        if kind is not Kind.TORN:
-            following = read_header(self._source, end) if end < self._end else None
-            last = self._bound - 1 if following is None else following.first_offset - 1
-            self._tracker.lose(last, self._noted_aborts())
-            last = None if last == _MAX_OFFSET - 1 else last
-        self._on_damage(Damage(self._source.path, position, end - position, kind, *problem, None, above + 1, last))
+        above = self._tracker.last_offset
+        following = read_header(self._source, end) if end < self._end and kind is not Kind.TORN else None
+        last = None if following is None else following.first_offset - 1
+        self._lose(Damage(self._source.path, position, end - position, kind, *problem, None, above + 1, last))
+
+    def _lose(self, damage: Damage) -> None:
+        """Count what a region may have held as lost, and tell of it."""
+        if damage.kind is not Kind.TORN:
+            last = self._bound - 1 if damage.last_offset is None else damage.last_offset
+            begun = dict(self._tracker.open)
+            # One that began later says nothing of what came before: the marker of that is lost as well.
+            noted = [each for each in self._noted_aborts() if begun.get(each[0], -1) >= each[1]]
+            self._tracker.lose(last, noted)
+        self._on_damage(damage)
 
     def _noted_aborts(self) -> Sequence[tuple[int, int, int]]:
         """What the broker noted of aborted transactions, as far as that can be read."""
@@ -244,3 +284,14 @@ class HeaderPass:
             entries = None if path is None else read_txn_index(path, self._least, self._bound)[0]
             self._noted = [entry[:3] for entry in entries or ()]
         return self._noted
+
+
+class _Follower:
+    """Hands over the good entries of a window."""
+
+    def __init__(self, follow: Callable[[Scratch, int, int, int], int]) -> None:
+        self._follow = follow
+
+    def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
+        last_start, last_size, *_ = entries.entry(stop - 1)
+        self._follow(window, window_position, entries.entry(start)[0], last_start + last_size)

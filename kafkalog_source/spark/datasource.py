@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from kafkalog_source.errors import KafkaLogError, OptionError
+from kafkalog_source.spark.address_space import give_large_blocks_back
 from kafkalog_source.spark.own_errors import OwnErrorsOnly
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class KafkaLogReader(DataSourceReader):
         """Decode one split. Spark makes a partition of None when there is none, and it has no rows."""
         if partition.value is None:
             return
+        give_large_blocks_back()
         with OwnErrorsOnly(partition.value):
             from kafkalog_source.reading.read import read_split
 

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError, LimitError
+from kafkalog_source.spark.address_space import address_space_limit
 
 if TYPE_CHECKING:
     from kafkalog_source.reading.splits import Split
@@ -51,7 +52,7 @@ class OwnErrorsOnly:
 
 
 def _no_memory(error: BaseException, split: Split | None) -> LimitError:
-    limit = _address_space_limit()
+    limit = address_space_limit()
     limited_remedy = _PLANNER_REMEDY if split is None else _TASK_REMEDY
     paths = set() if split is None else {each.path for each in split.ranges}
     return LimitError(
@@ -61,10 +62,3 @@ def _no_memory(error: BaseException, split: Split | None) -> LimitError:
         expected=None if limit is None else f"no need of more than {limit // _MIB} MiB of address space",
         remedy=_MACHINE_REMEDY if limit is None else limited_remedy,
     )
-
-
-def _address_space_limit() -> int | None:
-    import resource
-
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return None if limit == resource.RLIM_INFINITY else limit

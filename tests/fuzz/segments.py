@@ -20,7 +20,7 @@ from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.decode import Decoder
 from kafkalog_source._core.decode07 import Decoder07
 from kafkalog_source._core.memory import BlockPool, Scratch
-from kafkalog_source._core.transactions import TransactionStates
+from kafkalog_source._core.outcomes import TransactionStates
 from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor

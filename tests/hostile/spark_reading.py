@@ -37,6 +37,7 @@ def main() -> int:
     view = spark.read.format("kafkalog").option("view", "damage").option("paths", _json(segments)).load()
     print([row.asDict() for row in view.collect()])
     _fail_one_by_one(spark, segments[1::9])
+    _stream(spark, root, segments[2::12])
     spark.stop()
     return 0
 
@@ -47,6 +48,19 @@ def _fail_one_by_one(spark: SparkSession, segments: list[str]) -> None:
             print(spark.read.format("kafkalog").load(segment).count())
         except PySparkException as error:
             print(error)
+
+
+def _stream(spark: SparkSession, root: Path, segments: list[str]) -> None:
+    """Streams over some partitions, one of which fails at what another passes over."""
+    paths = _json([str(Path(segment).parent) for segment in segments])
+    for mode in ("DROPMALFORMED", "FAILFAST"):
+        rows = spark.readStream.format("kafkalog").option("mode", mode).option("paths", paths).load()
+        writer = rows.selectExpr("length(value)", "offset").writeStream.format("noop").trigger(availableNow=True)
+        try:
+            writer.option("checkpointLocation", str(root / "checkpoint" / mode)).start().awaitTermination()
+            print("stream in mode", mode, "ended")
+        except PySparkException as error:
+            print("stream in mode", mode, "failed as it should", error)
 
 
 def _json(paths: list[str]) -> str:

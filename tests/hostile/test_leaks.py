@@ -1,4 +1,4 @@
-"""Nothing that a record holds is in what is said of it: errors, warnings, logs, reports, plans, event logs."""
+"""Nothing that a record holds is in errors, warnings, logs, reports, plans, event logs and checkpoints."""
 
 from __future__ import annotations
 
@@ -158,5 +158,11 @@ def test_spark_logs_nothing_that_a_record_holds(tmp_path: Path) -> None:
     assert sum(file.stat().st_size for file in events) > 10_000
     for file in events:
         assert not traces(file.read_bytes()), file
-    assert b"failed as it should" in done.stdout
+    checkpoint = [file for file in (tmp_path / "checkpoint").rglob("*") if file.is_file()]
+    assert {file.parent.name for file in checkpoint} >= {"offsets", "commits"}
+    for file in checkpoint:
+        assert not traces(file.read_bytes()), file
+    assert b"stream in mode DROPMALFORMED ended" in done.stdout
+    assert b"stream in mode FAILFAST failed as it should" in done.stdout
+    assert done.stdout.count(b"failed as it should") >= 2
     assert io.BytesIO(done.stdout).read().count(b"Physical Plan") >= 3

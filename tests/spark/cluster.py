@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +33,22 @@ _CONFIGURATION = {
     "spark.stage.maxConsecutiveAttempts": "1000",
     "spark.deploy.maxExecutorRetries": "-1",
 }
+_JAVA_OF_HOSTS = """#!/bin/sh
+# Runs Java, and gives each executor an address of its own on the loopback.
+id= previous= count=$#
+for argument in "$@"; do
+    [ "$previous" = --executor-id ] && id=$argument
+    previous=$argument
+done
+previous=
+while [ "$count" -gt 0 ]; do
+    argument=$1
+    shift
+    [ -n "$id" ] && [ "$previous" = --hostname ] && set -- "$@" "127.0.0.$((id % 200 + 2))" || set -- "$@" "$argument"
+    previous=$argument count=$((count - 1))
+done
+exec {java} "$@"
+"""
 
 
 class SparkFailure(Exception):
@@ -45,12 +62,16 @@ class Cluster:
     ----------
     folder : Path
         For all that the cluster leaves behind.
+    hosts : bool
+        Whether the executors seem to be on different machines: on one alone Spark does not begin a task a second time
+        while the first attempt is at work.
     configuration : str
         Settings of Spark beside the usual ones.
     """
 
-    def __init__(self, folder: Path, **configuration: str) -> None:
+    def __init__(self, folder: Path, *, hosts: bool = False, **configuration: str) -> None:
         self.folder = folder
+        self._hosts = hosts
         faults = folder / "faults"
         faults.mkdir()
         self.plan_file, self._events = faults / "plan.json", faults / "events"
@@ -79,6 +100,8 @@ class Cluster:
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(ROOT), str(REGISTRATION)])
         loopback = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
+        if self._hosts:
+            loopback["JAVA_HOME"] = str(self._java_of_hosts())
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
         return {
             **kept,
@@ -87,6 +110,15 @@ class Cluster:
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_HOME": str(self._home()),
         }
+
+    def _java_of_hosts(self) -> Path:
+        real = os.environ.get("JAVA_HOME")
+        java = str(Path(real, "bin", "java")) if real else shutil.which("java")
+        wrapper = self.folder / "java" / "bin" / "java"
+        wrapper.parent.mkdir(parents=True)
+        wrapper.write_text(_JAVA_OF_HOSTS.replace("{java}", f"'{java}'"))
+        wrapper.chmod(0o755)
+        return wrapper.parents[1]
 
     def _home(self) -> Path:
         """Spark's folder by links, because the workers of such a cluster write below it."""

@@ -135,7 +135,7 @@ def speculative(tmp_path: Path) -> Iterator[Cluster]:
     settings = {"spark.speculation": "true", "spark.speculation.interval": "100ms"}
     settings |= {"spark.speculation.multiplier": "1.2", "spark.speculation.quantile": "0.2"}
     settings |= {"spark.speculation.minTaskRuntime": "100ms"}
-    with Cluster(tmp_path, **settings) as started:
+    with Cluster(tmp_path, hosts=True, **settings) as started:
         yield started
 
 

@@ -30,6 +30,8 @@ IN_ONE_TASK = {"maxPartitionBytes": "2g"}
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     settings = {"spark.executor.pyspark.memory": "1g", "spark.task.maxFailures": "1"}
+    # Of a record with millions of headers Spark makes a row of half a GiB, in a buffer that doubles as it grows.
+    settings |= {"spark.master": "local-cluster[2,1,4096]", "spark.executor.memory": "4g"}
     with Cluster(tmp_path_factory.mktemp("memory"), **settings) as started:
         yield started
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalog_source._core.transactions import TransactionStates
+from kafkalog_source._core.outcomes import TransactionStates
 
 COMMITTED, ABORTED, OPEN = 1, 2, 3
 STATES = TransactionStates([(5, 10, 20), (5, 30, 40), (6, 15, 16)], [(5, 50), (9, 0)])

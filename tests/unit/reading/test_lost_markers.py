@@ -132,6 +132,16 @@ def test_the_index_names_what_was_aborted(tmp_path: Path, how: str) -> None:
     assert states(directory) == {1: "aborted", 3: "committed"}
 
 
+def test_the_index_names_what_began_in_the_same_place(tmp_path: Path) -> None:
+    """The commit of 1 is lost, and with it a transaction of the same producer that was aborted."""
+    lost = damaged(marker(2, COMMIT), "overwritten") + data(3).encode() + damaged(marker(4, ABORT), "overwritten")
+    index = txn_index([(1, 3, 4, 3)])
+    directory = log_with_lost(tmp_path, lost, [data(5), marker(6, COMMIT)], index=index)
+    assert states(directory) == {1: "open", 3: "aborted", 5: "committed"}
+    directory = log_with_lost(tmp_path, b"\x09" * 232, [data(5), marker(6, COMMIT)], index=index)
+    assert states(directory) == {1: "open", 5: "committed"}
+
+
 def test_it_may_be_lost_twice(tmp_path: Path) -> None:
     lost = damaged(marker(5, ABORT), "value")
     after = b"".join([data(3).encode(), data(4, 2).encode(), lost, encode([data(6), marker(7, COMMIT), plain(8)])])
@@ -174,6 +184,16 @@ def test_a_segment_that_is_missing_may_have_held_it(tmp_path: Path, cut: int) ->
     assert offsets == [0, 7, 9]
     assert any("offsets 2 to 6 are not on disk, and with them" in each for each in warnings)
     assert states(directory, failOnDataLoss=False, maxPartitionBytes=cut) == {1: "open", 7: "committed"}
+
+
+def test_indexes_and_snapshots_say_nothing_of_a_segment_that_is_missing(tmp_path: Path) -> None:
+    directory = partition_dir(tmp_path)
+    write_segment(directory, [data(0, 2), marker(1, ABORT, 2), data(2)])
+    (directory / f"{0:020d}.txnindex").write_bytes(txn_index([(2, 0, 1, 2)]))
+    write_segment(directory, [plain(7)], base_offset=7)
+    (directory / f"{7:020d}.snapshot").write_bytes(producer_snapshot({}))
+    assert 2 not in read(directory, failOnDataLoss=False)[0]
+    assert states(directory, failOnDataLoss=False) == {0: "aborted", 2: "open"}
 
 
 def test_compaction_takes_no_marker_that_is_needed(tmp_path: Path) -> None:
