@@ -25,7 +25,7 @@ from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import KafkaLogError
 from tests.fuzz import segments07
 from tests.fuzz.case import Case, Outcome, must
-from tests.fuzz.harness import Harness, fresh_harnesses, show_to_takers
+from tests.fuzz.harness import Harness, follow_transactions, fresh_harnesses, show_to_takers
 from tests.fuzz.layout import CODECS, Opened, mend_checksums, open_entry, split_records, varint_places
 from tests.fuzz.mutate import EDGES
 from tests.fuzz.seeds import COMPRESSORS, Seed
@@ -120,20 +120,21 @@ def _whole(seed: Seed) -> Whole:
     for entry in seed.entries:
         parts = open_entry(entry)
         if parts is not None and parts.plain:
-            opened.append((at, at + len(entry), parts, _places(parts)))
+            places = varint_places_in(parts.plain) if parts.magic == 2 else ()
+            opened.append((at, at + len(entry), parts, places))
         at += len(entry)
     return Whole(seed.base_offset, b"".join(seed.entries), tuple(opened))
 
 
-def _places(parts: Opened) -> tuple[tuple[int, int], ...]:
+def varint_places_in(plain: bytes) -> tuple[tuple[int, int], ...]:
+    """[start, stop) of the varints in the records of a v2 batch."""
     places: list[tuple[int, int]] = []
-    if parts.magic == 2:
-        at = 0
-        for body in split_records(parts.plain):
-            start = parts.plain.index(body, at)
-            places.append((max(at, start - 1), start))
-            places += [(start + one, start + other) for one, other in varint_places(body)]
-            at = start + len(body)
+    at = 0
+    for body in split_records(plain):
+        start = plain.index(body, at)
+        places.append((max(at, start - 1), start))
+        places += [(start + one, start + other) for one, other in varint_places(body)]
+        at = start + len(body)
     return tuple(places)
 
 
@@ -154,7 +155,7 @@ def _change_inside(rng: random.Random, data: bytearray, whole: Whole) -> None:
     start, stop, parts, places = whole.opened[rng.randrange(len(whole.opened))]
     plain = bytearray(parts.plain)
     if places and rng.random() < 0.6:
-        _change_varint(rng, plain, places)
+        change_varint(rng, plain, places)
     else:
         _change(rng, plain)
     if parts.magic < 2 and rng.random() < 0.8:
@@ -163,7 +164,8 @@ def _change_inside(rng: random.Random, data: bytearray, whole: Whole) -> None:
     data[start:stop] = parts.close(_COMPRESS[codec](bytes(plain)), codec)
 
 
-def _change_varint(rng: random.Random, plain: bytearray, places: tuple[tuple[int, int], ...]) -> None:
+def change_varint(rng: random.Random, plain: bytearray, places: tuple[tuple[int, int], ...]) -> None:
+    """Put another number, or a byte that makes it one, at one of `places`."""
     start, stop = places[rng.randrange(len(places))]
     kind = rng.random()
     if kind < 0.4:
@@ -252,6 +254,8 @@ def _check_entries(data: bytes, base: int, way: int, harness: Harness) -> Outcom
         rows += harness.decode(window, entries, way >> 4)
         if way & 0xC == 0 and entries.count:
             show_to_takers(window, entries, base, harness.decompressor)
+        if way & 0xC == 4:
+            follow_transactions(window, size, above + 1, harness.decompressor)
         above = entries.last_offset
         if code == _END or entries.walked >= size:
             break

@@ -10,8 +10,9 @@ from kafkalog_source._core.decode07 import Decoder07
 from kafkalog_source._core.indexes import IndexBuilder, IndexCheck
 from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source._core.native import CFunctions
+from kafkalog_source._core.outcomes import TransactionStates
 from kafkalog_source._core.producers import LeaderEpochs, ProducerTable
-from kafkalog_source._core.transactions import TransactionStates
+from kafkalog_source._core.transactions import TransactionTracker
 from kafkalog_source._core.walk import Entries
 from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.batch import DecodeSettings, decoder, make_decoder, make_decoder_07
@@ -113,3 +114,16 @@ def show_to_takers(window: Scratch, entries: Entries, base: int, decompressor: D
             taker.take(window, 0, entries, 0, entries.count)
         except KafkaLogError:
             continue
+
+
+def follow_transactions(window: Scratch, size: int, base: int, decompressor: Decompressor) -> None:
+    """Follow transactions through the entries of a window, as far as it goes."""
+    tracker = TransactionTracker(None, decompressor, [(5, base), (0, base)])
+    tracker.start_file(base, _MAX_OFFSET)
+    try:
+        tracker.walk(window, size, size)
+    except KafkaLogError:
+        return
+    must(0 <= tracker.walked <= size, f"walked {tracker.walked} of {size}")
+    for producer, first, marker in tracker.aborted:
+        must(producer >= 0 and first <= marker, f"producer {producer} aborts {first} to {marker}")

@@ -99,8 +99,8 @@ class Opened:
 def open_entry(entry: bytes) -> Opened | None:
     """Take an entry apart, if it has a payload that decompresses (a plain v0 or v1 message has none)."""
     magic, codec = magic_of(entry), codec_of(entry)
-    start = V2_HEADER_SIZE if magic == 2 else _value_start(entry, magic)
-    if start is None or codec >= len(CODECS) or (magic < 2 and not codec) or start > len(entry):
+    start = payload_start(entry)
+    if start is None or codec >= len(CODECS) or (magic < 2 and not codec):
         return None
     try:
         return Opened(entry[:start], _plain(CODECS[codec], entry[start:], magic), magic, codec)
@@ -117,7 +117,11 @@ def _plain(codec: str, payload: bytes, magic: int) -> bytes:
     return decompress(codec, payload, magic)[:MOST_PLAIN]
 
 
-def _value_start(entry: bytes, magic: int) -> int | None:
+def payload_start(entry: bytes) -> int | None:
+    """Where a batch's records or a message's value begin, None in what is too short for them."""
+    magic = magic_of(entry)
+    if magic == 2:
+        return V2_HEADER_SIZE if len(entry) >= V2_HEADER_SIZE else None
     at = {0: 18, 1: 26}.get(magic)
     if at is None or len(entry) < at + 8:
         return None

@@ -1,6 +1,8 @@
-"""``python -m tests.fuzz.run``: mutated input against kafkalog, its core under the sanitizers.
+"""``python -m tests.fuzz.run``: mutated input against kafkalog, its compiled core under ASan and UBSan.
 
-It ends with 0 if nothing was found. A finding is kept as a file that holds the input and says how to see it again.
+Whatever the bytes are, there have to be rows or one of kafkalog's own errors, the same ones however the bytes are
+read. A finding is kept as a file that holds the input and says how to see it again. The inputs are mutated blindly;
+`tests.fuzz.guided` follows the core's branches instead. Needed: gcc. Exit status: 0 nothing found, 1 a finding.
 """
 
 from __future__ import annotations
@@ -47,8 +49,7 @@ class Total:
 def main(given: list[str] | None = None) -> int:
     arguments = parse_arguments(given)
     tree = sanitized.ROOT if arguments.no_sanitizers else sanitized.build()
-    environment = {} if arguments.no_sanitizers else sanitized.environment(fast=arguments.fast)
-    runner = Runner(arguments, tree, environment)
+    runner = Runner(arguments, tree, {} if arguments.no_sanitizers else _sanitizers(arguments))
     if arguments.replay:
         return runner.child("--replay", str(arguments.replay)).returncode
     start = time.monotonic()
@@ -57,12 +58,16 @@ def main(given: list[str] | None = None) -> int:
     return 1 if total.findings or total.crashes else 0
 
 
+def _sanitizers(arguments: argparse.Namespace) -> dict[str, str]:
+    return sanitized.environment(sanitized.runtimes(), fast=arguments.fast)
+
+
 def parse_arguments(given: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.run", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.run", description=(__doc__ or "").replace("`", ""))
     parser.add_argument("--seconds", type=float, help="how long to go on (60, or without end if --iterations is given)")
     parser.add_argument("--iterations", type=int, help="how many inputs at most")
-    parser.add_argument("--seed", type=int, help="what all inputs come from (by default another one each time)")
-    parser.add_argument("--start", type=int, default=0, help="number of the first input")
+    parser.add_argument("--seed", type=int, help="of the inputs (by default another one each time)")
+    parser.add_argument("--start", type=int, default=0, help="number of the first input (0)")
     parser.add_argument("--keep", type=Path, default=sanitized.BUILD / "findings", help="folder for findings")
     parser.add_argument("--no-sanitizers", action="store_true", help="test the core as it is installed")
     parser.add_argument("--fast", action="store_true", help="many small inputs, straight into the core and no further")
