@@ -16,7 +16,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-__all__ = ["ConfigError", "build", "load", "option_strings", "refuse_output_over_input"]
+__all__ = ["ConfigError", "build", "load", "option_strings", "overlap", "refuse_output_over_input"]
 
 T = TypeVar("T")
 
@@ -135,13 +135,15 @@ def refuse_output_over_input(inputs: Sequence[str], output: str) -> None:
 
     Only local paths are compared; a glob is compared by what stands before its first wildcard.
     """
-    target = _local(output)
     for path in (part.strip() for text in inputs for part in text.split(",")):
-        source = _local(path)
-        if source is None or target is None:
-            continue
-        if target == source or target in source.parents or source in target.parents:
+        if overlap(path, output):
             raise ConfigError(f"output {output} and input {path} overlap; choose an output elsewhere")
+
+
+def overlap(first: str, second: str) -> bool:
+    """Tell whether two local paths are one, or one lies in the other."""
+    one, other = _local(first), _local(second)
+    return one is not None and other is not None and (one == other or one in other.parents or other in one.parents)
 
 
 def _local(path: str) -> Path | None:

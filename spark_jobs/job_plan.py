@@ -8,12 +8,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from kafkalog_source import scan
+from kafkalog_source.errors import printable
 from kafkalog_source.reading.options import parse_options
+from kafkalog_source.reading.positions import from_json
+from kafkalog_source.reading.stream import Stream
+from spark_jobs.job_summary import print_json, size_text, table_text
 
 if TYPE_CHECKING:
     from kafkalog_source.reading.splits import SplitRange
 
-__all__ = ["ReadPlan", "TopicPlan", "plan_of"]
+__all__ = ["ReadPlan", "TopicPlan", "plan_of", "plan_since", "print_notes", "print_plan"]
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,31 @@ def plan_of(paths: Sequence[str], options: Mapping[str, str]) -> ReadPlan:
     )
 
 
+def plan_since(paths: Sequence[str], options: Mapping[str, str], start: object | None) -> ReadPlan:
+    """Plan what a stream has still to read.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        As for `plan_of`.
+    options : mapping
+        The reader's options.
+    start : object, optional
+        Where the stream stands: offsets as a checkpoint holds them. None if it has not begun.
+
+    Returns
+    -------
+    ReadPlan
+        What is new.
+    """
+    warnings: list[str] = []
+    stream = Stream(parse_options(options, list(paths), streaming=True), warnings.append)
+    positions = stream.initial() if start is None else from_json(start)
+    splits = stream.plan(positions, stream.latest(positions)).splits
+    topics = _by_topic(each for split in splits for each in split.ranges)
+    return ReadPlan(topics=topics, splits=len(splits), warnings=tuple(dict.fromkeys(warnings)), skipped=())
+
+
 def _by_topic(ranges: Iterable[SplitRange]) -> tuple[TopicPlan, ...]:
     groups: dict[str | None, list[SplitRange]] = defaultdict(list)
     for each in ranges:
@@ -126,3 +155,39 @@ def _by_topic(ranges: Iterable[SplitRange]) -> tuple[TopicPlan, ...]:
         )
         for topic, found in groups.items()
     )
+
+
+def print_plan(paths: Sequence[str], plan: ReadPlan, outcome: str, *, as_json: bool) -> None:
+    """Print what ``--dry-run`` tells.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        The input.
+    plan : ReadPlan
+        What a run would read of it.
+    outcome : str
+        What a run would do with it, as the last line.
+    as_json : bool
+        Whether to print one JSON object with ``input`` and ``plan``, and no more.
+    """
+    if as_json:
+        print_json({"input": list(paths), "plan": plan.as_dict()})
+        return
+    rows = [
+        (printable(topic.topic or "(no topic)"), topic.partitions, topic.segments, size_text(topic.bytes))
+        for topic in plan.topics
+    ]
+    total = ("total", plan.partitions, plan.segments, size_text(plan.bytes))
+    print(table_text(("topic", "partitions", "segments", "size"), [*rows, total]))
+    print_notes(plan)
+    print(f"Splits: {plan.splits} (tasks of Spark)")
+    print(outcome)
+
+
+def print_notes(plan: ReadPlan) -> None:
+    """Print what the reader has to say of what it found and what it left out."""
+    for warning in plan.warnings:
+        print(f"Note: {printable(warning)}")
+    for path in plan.skipped:
+        print(f"Left out: {printable(path)}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from kafkalog_source.cli.text import table
 
-__all__ = ["size_text", "table_text"]
+__all__ = ["print_json", "size_text", "table_text"]
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -38,3 +39,8 @@ def table_text(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """
     cells = [[f"{value:,}" if isinstance(value, int) else str(value) for value in row] for row in rows]
     return "\n".join(table(heads, cells, frozenset(heads[1:])))
+
+
+def print_json(value: object) -> None:
+    """Print a summary for programs."""
+    print(json.dumps(value, indent=2, default=str))

@@ -11,58 +11,51 @@ the write failed, and with 2 when the config or a flag makes no sense.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from kafkalog_source.cli.cells import text_value
-from kafkalog_source.cli.text import table
-from kafkalog_source.errors import KafkaLogError, OptionError, printable
-from spark_jobs.job_config import ConfigError, build, load, option_strings, refuse_output_over_input
-from spark_jobs.job_errors import one_line
-from spark_jobs.job_plan import ReadPlan, plan_of
-from spark_jobs.job_summary import size_text, table_text
+from spark_jobs.job_checkpoint import positions_in, refuse_claimed
+from spark_jobs.job_config import ConfigError, overlap, refuse_output_over_input
+from spark_jobs.job_input import JobInput, input_with_flags
+from spark_jobs.job_plan import ReadPlan, plan_since, print_plan
+from spark_jobs.job_reading import damaged_regions
+from spark_jobs.job_run import config_file, job_parser, run_job, with_given
+from spark_jobs.job_session import job_session
+from spark_jobs.job_sink import JobOutput, add_output_flags, check_sink, output_with_flags, sink_settings, write_sink
+from spark_jobs.log_decode import Decode, check_decode
+from spark_jobs.log_incremental import append_new, read_stream
+from spark_jobs.log_rows import ORDER_BY, PARTITION_BY, Headers, counts_of, shaped, written
+from spark_jobs.log_summary import print_rows, print_summary, summary_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-__all__ = ["Config", "main"]
-
-WhenExists = Literal["replace-partitions", "replace-all", "fail"]
-Compression = Literal["zstd", "snappy", "lz4", "gzip", "none"]
+__all__ = ["Config", "Output", "main"]
 
 # More topics than this are counted together: every topic's own count is one more aggregate.
 _TOPICS_COUNTED_APART = 100
 
-# A key or a value is cut to this many characters where rows are shown.
-_CELL_WIDTH = 40
-
-_CORRUPT_RECORD = "_corrupt_record"
-_COPIED = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", _CORRUPT_RECORD)
+# What the reader cuts segments into by itself.
+_MAX_PARTITION_BYTES = 128 << 20
 
 
 @dataclass(frozen=True)
-class Input:
-    """What is read: the table ``[input]``."""
+class Output(JobOutput):
+    """Where the rows go and how: the table ``[output]``."""
 
-    paths: tuple[str, ...] = ()
-    options: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Output:
-    """Where the Parquet goes and how: the table ``[output]``."""
-
-    path: str = ""
-    when_exists: WhenExists = "replace-partitions"
-    compression: Compression = "zstd"
-    max_records_per_file: int = 0
+    headers: Headers = "array"
     time_zone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class Run:
+    """How much is read: the table ``[run]``."""
+
+    mode: Literal["batch", "incremental"] = "batch"
+    checkpoint: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,9 +69,12 @@ class Show:
 class Config:
     """The whole config file; conf/log_to_parquet.toml explains every key."""
 
-    input: Input = field(default_factory=Input)
+    input: JobInput = field(default_factory=JobInput)
+    run: Run = field(default_factory=Run)
+    decode: Decode = field(default_factory=Decode)
     output: Output = field(default_factory=Output)
     show: Show = field(default_factory=Show)
+    spark: dict[str, str] = field(default_factory=dict)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,230 +91,126 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     flags = _parser().parse_args(arguments)
-    try:
-        config = _config(flags)
-        plan = plan_of(config.input.paths, config.input.options)
-        if flags.dry_run:
-            _print_plan(config, plan, as_json=flags.json)
-            return 0
-        return _run(config, plan, as_json=flags.json)
-    except (ConfigError, OptionError) as error:
-        return _fail(error, 2)
-    except (KafkaLogError, OSError) as error:
-        return _fail(error, 1)
+    return run_job("log_to_parquet", lambda: _job(flags))
+
+
+def _job(flags: argparse.Namespace) -> None:
+    config = _config(flags)
+    plan = _plan(config)
+    if flags.dry_run:
+        outcome = f"Nothing was written; the {config.output.format.capitalize()} would go to {config.output.place}"
+        print_plan(config.input.paths, plan, outcome, as_json=flags.json)
+        return
+    _run(config, plan, as_json=flags.json)
+
+
+def _plan(config: Config) -> ReadPlan:
+    """Plan all of the input, or with a checkpoint what is new since it was written."""
+    if config.run.mode == "batch":
+        return config.input.plan()
+    # What a checkpoint elsewhere holds is Spark's to read; the plan is then that of a first run.
+    start = None if "://" in config.run.checkpoint else positions_in(config.run.checkpoint)
+    return plan_since(config.input.paths, config.input.options, start)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="log_to_parquet",
-        description="Copy Kafka's log directories into Parquet, partitioned by topic and date.",
-        epilog="Flags win over the config file; conf/log_to_parquet.toml explains every key.",
-    )
-    add = parser.add_argument
-    add("paths", nargs="*", metavar="PATH", help="log directories, globs, partition directories or segments")
-    add("--config", type=Path, metavar="FILE", help="config file (TOML)")
-    add("--option", action="append", default=[], metavar="NAME=VALUE", help="option of the reader")
-    add("--output", metavar="DIR", help="where the Parquet goes")
-    add("--when-exists", choices=get_args(WhenExists), help="what to do with Parquet that is already there")
-    add("--compression", choices=get_args(Compression), help="codec of the Parquet files")
-    add("--max-records-per-file", type=int, metavar="N", help="bound of one Parquet file; 0 sets none")
-    add("--time-zone", metavar="ZONE", help="zone whose midnight ends a date")
-    add("--show", type=int, metavar="N", help="print this many rows before the summary; 0 prints none")
-    add("--dry-run", action="store_true", help="print what would be read and write nothing")
-    add("--json", action="store_true", help="print the summary (or the plan) as JSON and nothing else")
+    parser = job_parser("log_to_parquet", "Copy Kafka's log directories into Parquet, partitioned by topic and date.")
+    parser.add_argument("--mode", choices=("batch", "incremental"), help="read all there is, or what is new")
+    parser.add_argument("--checkpoint", metavar="DIR", help="where incremental runs note what was written")
+    add_output_flags(parser)
+    parser.add_argument("--headers", choices=get_args(Headers), help="how headers are written")
+    parser.add_argument("--time-zone", metavar="ZONE", help="zone whose midnight ends a date")
+    parser.add_argument("--show", type=int, metavar="N", help="print this many rows before the summary; 0 prints none")
     return parser
 
 
 def _config(flags: argparse.Namespace) -> Config:
     """Put together the config file and the flags, which win, and check the whole."""
-    config = build(Config, load(flags.config), str(flags.config)) if flags.config else Config()
-    options = {**config.input.options, **_option_flags(flags.option)}
-    source = replace(config.input, paths=tuple(flags.paths) or config.input.paths, options=options)
-    given = {
-        "path": flags.output,
-        "when_exists": flags.when_exists,
-        "compression": flags.compression,
-        "max_records_per_file": flags.max_records_per_file,
-        "time_zone": flags.time_zone,
-    }
-    output = replace(config.output, **{key: value for key, value in given.items() if value is not None})
-    show = config.show if flags.show is None else Show(flags.show)
-    return _checked(Config(source, output, show))
+    config = config_file(Config, flags)
+    source = input_with_flags(config.input, flags)
+    output = with_given(config.output, time_zone=flags.time_zone, headers=flags.headers)
+    output = output_with_flags(output, flags, source.paths)
+    run = with_given(config.run, mode=flags.mode, checkpoint=flags.checkpoint)
+    show = with_given(config.show, rows=flags.show)
+    if show.rows < 0:
+        raise ConfigError("rows must not be negative")
+    _check_run(run, source, output)
+    check_decode(config.decode)
+    return Config(source, run, config.decode, output, show, config.spark)
 
 
-def _option_flags(pairs: Sequence[str]) -> dict[str, str]:
-    for pair in pairs:
-        if "=" not in pair:
-            raise ConfigError(f"--option {pair!r} must be NAME=VALUE")
-    return option_strings(dict(pair.split("=", 1) for pair in pairs), "--option")
-
-
-def _checked(config: Config) -> Config:
-    if not config.input.paths:
-        raise ConfigError("no input: name a PATH, or input.paths in the config file")
-    if not config.output.path:
-        raise ConfigError("no output: give --output, or output.path in the config file")
-    if config.output.max_records_per_file < 0 or config.show.rows < 0:
-        raise ConfigError("max_records_per_file and rows must not be negative")
-    refuse_output_over_input(config.input.paths, config.output.path)
-    return config
-
-
-def _print_plan(config: Config, plan: ReadPlan, *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"input": list(config.input.paths), "plan": plan.as_dict()}, indent=2))
+def _check_run(run: Run, source: JobInput, output: Output) -> None:
+    if run.mode == "batch":
+        if run.checkpoint:
+            raise ConfigError('run.checkpoint is for run.mode = "incremental"')
         return
-    rows = [
-        (printable(topic.topic or "(no topic)"), topic.partitions, topic.segments, size_text(topic.bytes))
-        for topic in plan.topics
-    ]
-    total = ("total", plan.partitions, plan.segments, size_text(plan.bytes))
-    print(table_text(("topic", "partitions", "segments", "size"), [*rows, total]))
-    _print_notes(plan)
-    print(f"Splits: {plan.splits} (tasks of Spark)")
-    print(f"Nothing was written; the Parquet would go to {config.output.path}")
+    if not run.checkpoint:
+        raise ConfigError('run.mode = "incremental" needs --checkpoint, or run.checkpoint in the config file')
+    if output.when_exists != "replace-partitions":
+        raise ConfigError(f"incremental runs add to what is there; when_exists = {output.when_exists!r} cannot be")
+    refuse_output_over_input(source.paths, run.checkpoint)
+    if output.path and overlap(run.checkpoint, output.path):
+        raise ConfigError(
+            f"checkpoint {run.checkpoint} and output {output.path} overlap; choose a checkpoint elsewhere"
+        )
 
 
-def _run(config: Config, plan: ReadPlan, *, as_json: bool) -> int:
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
-
-    own = SparkSession.getActiveSession() is None
-    spark = _session(config)
-    try:
+def _run(config: Config, plan: ReadPlan, *, as_json: bool) -> None:
+    settings = {
+        "spark.sql.session.timeZone": config.output.time_zone,
+        # Of headers of one name a map keeps the last.
+        "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    }
+    at_start = {**sink_settings(config.output), **config.spark}
+    with job_session("log_to_parquet", settings, at_start=at_start) as spark:
+        check_sink(spark, config.output)
         started = time.monotonic()
-        frame = spark.read.format("kafkalog").options(**config.input.options).load(list(config.input.paths))
-        frame = frame.select(*(name for name in _COPIED if name in frame.columns))
-        counts = _write(frame, plan, config.output)
-        damage = _damaged_regions(spark, config)
-        summary = _summary(config, plan, counts, damage, time.monotonic() - started)
-        if config.show.rows and counts["records"] and not as_json:
-            _print_rows(spark, plan, config)
-        _print_summary(plan, summary, as_json=as_json)
-        return 0
-    except (PySparkException, Py4JError) as error:
-        return _fail(error, 1)
-    finally:
-        if own:
-            spark.stop()
+        outcome = (_batch if config.run.mode == "batch" else _incremental)(spark, config, plan)
+        outcome["seconds"] = round(time.monotonic() - started, 3)
+        summary = summary_of(config.input, config.output, plan, outcome)
+        if config.show.rows and outcome["records"] and not as_json:
+            print_rows(spark, plan, config.output, config.show.rows)
+        print_summary(plan, summary, as_json=as_json)
 
 
-def _session(config: Config) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    if "SPARK_ENV_LOADED" not in os.environ:
-        # Not started by spark-submit: workers are this Python, where kafkalog is, unless another is named.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("log_to_parquet")
-    # Spark draws its bar of finished tasks by itself, and only a terminal can show it.
-    builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
-    spark = builder.getOrCreate()
-    spark.conf.set("spark.sql.session.timeZone", config.output.time_zone)
-    return spark
-
-
-def _print_rows(spark: SparkSession, plan: ReadPlan, config: Config) -> None:
-    """Show some of the rows as they now stand in the Parquet, which opens one file of it."""
-    from pyspark.sql import functions as F
-
-    topics = [topic.topic for topic in plan.topics]
-    # Other runs may have left other topics there. A segment outside any topic has null for one.
-    ours = F.col("topic").isin(topics) | (F.col("topic").isNull() & F.lit(None in topics))
-    frame = spark.read.parquet(config.output.path).where(ours)
-    shown = frame.select(
-        "topic", "partition", "offset", F.col("timestamp").cast("string").alias("timestamp"), "key", "value"
-    )
-    rows = shown.limit(config.show.rows).collect()
-    cells = [[_cell(value) for value in row] for row in rows]
-    print("\n".join(table(shown.columns, cells, frozenset({"partition", "offset"}))), end="\n\n")
-
-
-def _cell(value: object) -> str:
-    """Make a value fit a column, as the command kafkalog writes it."""
-    text = text_value(bytes(value) if isinstance(value, bytearray) else value)
-    return text if len(text) <= _CELL_WIDTH else f"{text[: _CELL_WIDTH - 1]}…"
-
-
-def _write(frame: DataFrame, plan: ReadPlan, output: Output) -> dict[str, int]:
-    """Write the Parquet; the records are counted on their way, so the data is read once."""
+def _batch(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[str, Any]:
+    """Write all of the input; the records are counted on their way, so it is read once."""
     from pyspark.sql import Observation
-    from pyspark.sql import functions as F
 
+    refuse_claimed(spark, config.output)
+    rows = shaped(_pieces(config).frame(spark), config.output.headers, config.decode)
     observed = Observation("log_to_parquet")
-    apart = plan.topics if len(plan.topics) <= _TOPICS_COUNTED_APART else ()
-    is_record = F.col(_CORRUPT_RECORD).isNull() if _CORRUPT_RECORD in frame.columns else F.lit(True)
-    counts = [F.count_if(is_record).alias("records")]
-    counts += [
-        F.count_if(is_record & F.col("topic").eqNullSafe(F.lit(topic.topic))).alias(f"topic_{index}")
-        for index, topic in enumerate(apart)
-    ]
-    dated = frame.observe(observed, *counts).withColumn("date", F.to_date("timestamp"))
-    writer = dated.write.partitionBy("topic", "date").option("compression", output.compression)
-    if output.max_records_per_file:
-        writer = writer.option("maxRecordsPerFile", output.max_records_per_file)
-    # The option of one write wins over the session's configuration.
-    overwrite = "dynamic" if output.when_exists == "replace-partitions" else "static"
-    writer = writer.option("partitionOverwriteMode", overwrite)
-    writer.mode("error" if output.when_exists == "fail" else "overwrite").parquet(output.path)
-    return {name: int(value) for name, value in observed.get.items()}
+    counted = rows.observe(observed, *counts_of(rows, _topics(plan)))
+    write_sink(written(counted, config.decode), config.output, PARTITION_BY, ORDER_BY)
+    counts = {name: int(count or 0) for name, count in observed.get.items()}
+    return {**counts, "mode": "batch", "damage": damaged_regions(spark, config.input)}
 
 
-def _damaged_regions(spark: SparkSession, config: Config) -> int:
-    """Count what was left out. With mode=FAILFAST damage ends the job; other modes cost one more reading."""
-    modes = [value.upper() for name, value in config.input.options.items() if name.lower() == "mode"]
-    if modes in ([], ["FAILFAST"]):
-        return 0
-    options = {**config.input.options, "view": "damage"}
-    view = spark.read.format("kafkalog").options(**options).load(list(config.input.paths))
-    return view.where("kind <> 'torn'").count()
+def _incremental(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[str, Any]:
+    """Add what is new."""
+    rows = shaped(read_stream(spark, _pieces(config)), config.output.headers, config.decode)
+    appended = append_new(
+        rows,
+        counts_of(rows, _topics(plan)),
+        lambda counted: written(counted, config.decode),
+        config.output,
+        config.run.checkpoint,
+        {"headers": config.output.headers, "decode.format": config.decode.format},
+    )
+    # What a run left out it told as warnings; counting it would mean to read all of the log again.
+    return {**appended.totals(), "mode": "incremental", "micro_batches": appended.micro_batches}
 
 
-def _summary(config: Config, plan: ReadPlan, counts: dict[str, int], damage: int, seconds: float) -> dict[str, Any]:
-    topics = [asdict(topic) | {"records": counts.get(f"topic_{index}")} for index, topic in enumerate(plan.topics)]
-    return {
-        "input": list(config.input.paths),
-        "output": config.output.path,
-        "topics": topics,
-        "partitions": plan.partitions,
-        "segments": plan.segments,
-        "splits": plan.splits,
-        "bytes": plan.bytes,
-        "records": counts["records"],
-        "damage": damage,
-        "warnings": list(plan.warnings),
-        "skipped": list(plan.skipped),
-        "seconds": round(seconds, 3),
-    }
+def _topics(plan: ReadPlan) -> list[str | None]:
+    return [topic.topic for topic in plan.topics] if len(plan.topics) <= _TOPICS_COUNTED_APART else []
 
 
-def _print_notes(plan: ReadPlan) -> None:
-    for warning in plan.warnings:
-        print(f"Note: {printable(warning)}")
-    for path in plan.skipped:
-        print(f"Left out: {printable(path)}")
-
-
-def _print_summary(plan: ReadPlan, summary: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(summary, indent=2))
-        return
-    heads = ("topic", "partitions", "segments", "records", "size")
-    rows = [_summary_row(topic["topic"] or "(no topic)", topic) for topic in summary["topics"]]
-    print(table_text(heads, [*rows, _summary_row("total", summary)]))
-    _print_notes(plan)
-    print(f"Damage: {summary['damage'] or 'none'}")
-    print(f"Parquet: {summary['output']} (topic=…/date=…), in {summary['seconds']:.1f} s")
-
-
-def _summary_row(name: str, counts: dict[str, Any]) -> tuple[object, ...]:
-    records = "" if counts["records"] is None else counts["records"]
-    return printable(name), counts["partitions"], counts["segments"], records, size_text(counts["bytes"])
-
-
-def _fail(error: Exception, code: int) -> int:
-    print(f"log_to_parquet: {one_line(error)}", file=sys.stderr)
-    return code
+def _pieces(config: Config) -> JobInput:
+    """Read in pieces no larger than a file shall be: what one task read is not cut further."""
+    target = config.output.target_file_bytes
+    if not 0 < target < _MAX_PARTITION_BYTES or config.input.option("maxPartitionBytes", ""):
+        return config.input
+    return config.input.with_options({"maxPartitionBytes": str(target)})
 
 
 if __name__ == "__main__":

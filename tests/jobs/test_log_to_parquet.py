@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -14,7 +15,8 @@ import pytest
 
 from kafkalog_source import scan
 from spark_jobs.job_config import build, load
-from spark_jobs.log_to_parquet import Config, Output, main
+from spark_jobs.log_decode import Decode
+from spark_jobs.log_to_parquet import Config, Output, Run, main
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "spark_jobs" / "sample" / "kafka-logs"
@@ -42,8 +44,10 @@ def test_the_shipped_config_shows_the_defaults() -> None:
     assert config.output == Output(path="build/demo")
     assert config.show == Config().show
     assert config.input.options == {}
+    assert config == replace(Config(), input=config.input, output=config.output)
     text = CONFIG.read_text(encoding="utf-8")
-    assert [key for key in Output.__dataclass_fields__ if f"\n{key} = " not in text] == []
+    missing = [key for kind in (Output, Run, Decode) for key in kind.__dataclass_fields__ if f"\n{key} = " not in text]
+    assert missing == []
 
 
 @pytest.mark.parametrize(
@@ -56,6 +60,18 @@ def test_the_shipped_config_shows_the_defaults() -> None:
         ([str(SAMPLE), "--output", "out", "--option", "subscrib=a"], "Did you mean subscribe?"),
         ([str(SAMPLE), "--output", "out", "--option", "threads=2"], "unknown option threads"),
         ([str(SAMPLE), "--output", "out", "--show", "-1"], "must not be negative"),
+        ([str(SAMPLE), "--output", "out", "--target-file-bytes", "-1"], "must not be negative"),
+        ([str(SAMPLE), "--output", "out", "--checkpoint", "c"], 'is for run.mode = "incremental"'),
+        ([str(SAMPLE), "--output", "out", "--mode", "incremental"], "needs --checkpoint"),
+        ([str(SAMPLE), "--output", "out", "--mode", "incremental", "--checkpoint", "out/c"], "overlap"),
+        ([str(SAMPLE), "--output", "out", "--mode", "incremental", "--checkpoint", str(SAMPLE / "c")], "overlap"),
+        (
+            [str(SAMPLE), "--output", "o", "--mode", "incremental", "--checkpoint", "c", "--when-exists", "fail"],
+            "add to",
+        ),
+        ([str(SAMPLE), "--output", "out", "--format", "iceberg"], "needs --table"),
+        ([str(SAMPLE), "--output", "out", "--table", "a.b"], "no table"),
+        ([str(SAMPLE), "--output", "out", "--table", "a.b", "--format", "iceberg"], "no path"),
         (["--config", "none.toml"], "No such file"),
     ],
 )
@@ -175,6 +191,18 @@ class TestOnSpark:
             assert summary["damage"] == 1
             assert summary["records"] + corrupt == len(parquet_rows(output))
 
+    @pytest.mark.parametrize(
+        "place", [["--format", "delta", "--output", "o"], ["--format", "iceberg", "--table", "l.t"]]
+    )
+    def test_a_format_that_is_not_there_is_one_line_that_says_what_to_add(
+        self, capsys: pytest.CaptureFixture[str], place: list[str]
+    ) -> None:
+        assert main([str(SAMPLE), *place]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.count("\n") == 1
+        assert "spark-submit --packages" in printed.err
+
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
@@ -187,6 +215,8 @@ class TestOnSpark:
 )
 def test_it_runs_as_a_program(tmp_path: Path, start: list[str | Path]) -> None:
     environment = os.environ | {"SPARK_CONF_DIR": str(ROOT / "conf"), "PYSPARK_PYTHON": sys.executable}
+    # spark-submit brings Python's error stream, and with it warnings of other packages, to the standard output.
+    environment["PYTHONWARNINGS"] = "ignore"
     command = [*start, SAMPLE, "--output", tmp_path / "out", "--json"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,80 @@
+"""What a job reads: the table ``[input]`` of its config file, the flags for it, and the DataFrame."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from spark_jobs.job_config import ConfigError, option_strings
+from spark_jobs.job_plan import ReadPlan, plan_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["JobInput", "add_input_flags", "input_with_flags"]
+
+
+@dataclass(frozen=True)
+class JobInput:
+    """What is read: the table ``[input]``.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        Log directories, globs, partition directories or segments.
+    options : dict
+        Options of the reader, as the strings that Spark takes.
+    """
+
+    paths: tuple[str, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
+
+    def option(self, name: str, default: str) -> str:
+        """Look an option up, whose name is the same in any case."""
+        return next((value for key, value in self.options.items() if key.lower() == name.lower()), default)
+
+    def with_options(self, options: Mapping[str, str]) -> JobInput:
+        """Give the same input with more options, which win over those of the same name."""
+        names = {name.lower() for name in options}
+        kept = {name: value for name, value in self.options.items() if name.lower() not in names}
+        return replace(self, options={**kept, **options})
+
+    def plan(self) -> ReadPlan:
+        """Plan the read as Spark will, without Spark."""
+        return plan_of(self.paths, self.options)
+
+    def frame(self, spark: SparkSession, schema: str | None = None) -> DataFrame:
+        """Read it in Spark; `schema` names the columns, and what it leaves out is never built."""
+        reader = spark.read.format("kafkalog").options(**self.options)
+        if schema is not None:
+            reader = reader.schema(schema)
+        return reader.load(list(self.paths))
+
+
+def add_input_flags(parser: argparse.ArgumentParser) -> None:
+    """Add PATH and ``--option``."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="log directories, globs, partitions or segments")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="option of the reader")
+
+
+def input_with_flags(source: JobInput, flags: argparse.Namespace) -> JobInput:
+    """Put the flags over what the config file says.
+
+    Raises
+    ------
+    ConfigError
+        If nothing names a path, or an ``--option`` is not ``NAME=VALUE``.
+    """
+    paths = tuple(flags.paths) or source.paths
+    if not paths:
+        raise ConfigError("no input: name a PATH, or input.paths in the config file")
+    return replace(source, paths=paths).with_options(_option_flags(flags.option))
+
+
+def _option_flags(pairs: Sequence[str]) -> dict[str, str]:
+    for pair in pairs:
+        if "=" not in pair:
+            raise ConfigError(f"--option {pair!r} must be NAME=VALUE")
+    return option_strings(dict(pair.split("=", 1) for pair in pairs), "--option")

@@ -1,0 +1,106 @@
+"""What log_to_parquet prints: some of the rows, and a summary as a table or as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from kafkalog_source.cli.cells import text_value
+from kafkalog_source.cli.text import table
+from kafkalog_source.errors import printable
+from spark_jobs.job_input import JobInput
+from spark_jobs.job_plan import ReadPlan, print_notes
+from spark_jobs.job_sink import JobOutput, read_sink
+from spark_jobs.job_summary import print_json, size_text, table_text
+from spark_jobs.log_decode import DECODED
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["print_rows", "print_summary", "summary_of"]
+
+# A key or a value is cut to this many characters where rows are shown.
+_CELL_WIDTH = 40
+
+
+def print_rows(spark: SparkSession, plan: ReadPlan, output: JobOutput, count: int) -> None:
+    """Show some of the rows as they now stand in the output, which opens one file of it."""
+    from pyspark.sql import functions as F
+
+    topics = [topic.topic for topic in plan.topics]
+    # Other runs may have left other topics there. A segment outside any topic has null for one.
+    ours = F.col("topic").isin(topics) | (F.col("topic").isNull() & F.lit(None in topics))
+    frame = read_sink(spark, output).where(ours)
+    value = F.to_json(DECODED).alias(DECODED) if DECODED in frame.columns else F.col("value")
+    shown = frame.select(
+        "topic", "partition", "offset", F.col("timestamp").cast("string").alias("timestamp"), "key", value
+    )
+    cells = [[_cell(value) for value in row] for row in shown.limit(count).collect()]
+    print("\n".join(table(shown.columns, cells, frozenset({"partition", "offset"}))), end="\n\n")
+
+
+def _cell(value: object) -> str:
+    """Make a value fit a column, as the command kafkalog writes it."""
+    text = text_value(bytes(value) if isinstance(value, bytearray) else value)
+    return text if len(text) <= _CELL_WIDTH else f"{text[: _CELL_WIDTH - 1]}…"
+
+
+def summary_of(source: JobInput, output: JobOutput, plan: ReadPlan, outcome: dict[str, Any]) -> dict[str, Any]:
+    """Put together what a run was given, what it planned, and what came of it.
+
+    Parameters
+    ----------
+    source : JobInput
+    output : JobOutput
+    plan : ReadPlan
+    outcome : dict
+        What was counted, with ``mode`` and ``seconds``.
+
+    Returns
+    -------
+    dict
+        Plain values. A topic's ``records`` are None where they were not counted apart.
+    """
+    topics = [asdict(topic) | {"records": outcome.get(f"topic_{index}")} for index, topic in enumerate(plan.topics)]
+    return {
+        "input": list(source.paths),
+        "mode": outcome["mode"],
+        "format": output.format,
+        "output": output.place,
+        "topics": topics,
+        "partitions": plan.partitions,
+        "segments": plan.segments,
+        "splits": plan.splits,
+        "bytes": plan.bytes,
+        "records": outcome["records"],
+        "micro_batches": outcome.get("micro_batches"),
+        "damage": outcome.get("damage"),
+        "undecodable": outcome.get("undecodable", 0),
+        "headers_dropped": outcome.get("headers_dropped", 0),
+        "warnings": list(plan.warnings),
+        "skipped": list(plan.skipped),
+        "seconds": outcome["seconds"],
+    }
+
+
+def print_summary(plan: ReadPlan, summary: dict[str, Any], *, as_json: bool) -> None:
+    """Print a summary as a table with notes, or as JSON and nothing else."""
+    if as_json:
+        print_json(summary)
+        return
+    heads = ("topic", "partitions", "segments", "records", "size")
+    rows = [_row(topic["topic"] or "(no topic)", topic) for topic in summary["topics"]]
+    print(table_text(heads, [*rows, _row("total", summary)]))
+    print_notes(plan)
+    if summary["undecodable"]:
+        print(f"Values that could not be decoded: {summary['undecodable']:,}")
+    if summary["headers_dropped"]:
+        print(f"Headers dropped for a later one of the same name: {summary['headers_dropped']:,}")
+    if summary["damage"] is not None:
+        print(f"Damage: {summary['damage'] or 'none'}")
+    print(f"{summary['format'].capitalize()}: {summary['output']} (topic=…/date=…), in {summary['seconds']:.1f} s")
+
+
+def _row(name: str, counts: dict[str, Any]) -> tuple[object, ...]:
+    records = "" if counts["records"] is None else counts["records"]
+    return printable(name), counts["partitions"], counts["segments"], records, size_text(counts["bytes"])

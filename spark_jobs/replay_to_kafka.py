@@ -1,0 +1,341 @@
+r"""Write records of log directories to a Kafka cluster, with partition, key, value, headers and origin.
+
+    python -m spark_jobs.replay_to_kafka --config conf/replay_to_kafka.toml
+    spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0 \
+        spark_jobs/replay_to_kafka.py --bootstrap-servers localhost:9092 /backup/kafka-logs
+
+The sink gives records new offsets and times, so the old ones go along as headers.
+Running it twice goes on where the first run ended, after comparing what is there.
+Exits with 0, with 1 when the read or the write failed or the target will not do, and
+with 2 when the config or a flag makes no sense or the connector is not there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from kafkalog_source.errors import printable
+from spark_jobs.job_config import ConfigError, option_strings
+from spark_jobs.job_input import JobInput, input_with_flags
+from spark_jobs.job_plan import ReadPlan, TopicPlan, print_notes, print_plan
+from spark_jobs.job_reading import (
+    committed_by_default,
+    damaged_regions,
+    hidden_by_open_transactions,
+    ranges_of,
+    refuse_options,
+)
+from spark_jobs.job_run import JobError, config_file, job_parser, run_job, with_given
+from spark_jobs.job_session import job_session
+from spark_jobs.job_summary import print_json, size_text, table_text
+from spark_jobs.kafka_target import (
+    TargetTopic,
+    check_connector,
+    check_settings,
+    check_topic,
+    read_target,
+    target_topics,
+    write_target,
+)
+from spark_jobs.replay_frame import SCHEMA, HeaderNames, extents, in_order, rows_to_write, with_milliseconds, within
+from spark_jobs.replay_resume import Partitions, check_complete, check_found
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Config", "Output", "main"]
+
+WhenNotEmpty = Literal["resume", "fail", "append"]
+
+_REFUSED = {
+    "includeControlRecords": "a target writes its own transaction markers",
+    "includeHeaders": "headers are replayed too",
+    "view": "records are replayed",
+}
+# A task that is repeated by itself would write its records twice.
+_ONE_ATTEMPT = {"spark.task.maxFailures": "1"}
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written where: the table ``[output]``."""
+
+    topic: str = "{topic}-replay"
+    when_not_empty: WhenNotEmpty = "resume"
+    verify: bool = False
+    tasks: int = 0
+
+
+@dataclass(frozen=True)
+class Config:
+    """The whole config file; conf/replay_to_kafka.toml explains every key."""
+
+    input: JobInput = field(default_factory=JobInput)
+    output: Output = field(default_factory=Output)
+    topics: dict[str, str] = field(default_factory=dict)
+    headers: HeaderNames = field(default_factory=HeaderNames)
+    kafka: dict[str, str] = field(default_factory=dict)
+    spark: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What is to be done, known without Spark and without a broker.
+
+    Attributes
+    ----------
+    plan : ReadPlan
+        What is read.
+    topics : dict
+        The target of each topic that is read.
+    partitions : dict
+        The partitions with something to read, by topic.
+    """
+
+    plan: ReadPlan
+    topics: dict[str, str]
+    partitions: dict[str, list[int]]
+
+    @property
+    def partition_count(self) -> int:
+        """Partitions of all topics."""
+        return sum(len(each) for each in self.partitions.values())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the job.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command line without the program's name; ``sys.argv`` by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    flags = _parser().parse_args(arguments)
+    return run_job("replay_to_kafka", lambda: _job(flags))
+
+
+def _job(flags: argparse.Namespace) -> None:
+    config = _config(flags)
+    replay = _replay(config)
+    if flags.dry_run:
+        _print_dry_run(config, replay, as_json=flags.json)
+        return
+    _run(config, replay, as_json=flags.json)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = job_parser("replay_to_kafka", "Write records of log directories to a Kafka cluster.")
+    add = parser.add_argument
+    add("--bootstrap-servers", metavar="HOST:PORT", help="brokers to write to")
+    add("--kafka", action="append", default=[], metavar="NAME=VALUE", help="setting of the Kafka client")
+    add("--topic", action="append", default=[], metavar="SOURCE=TARGET", help="the target of a topic")
+    add("--when-not-empty", choices=get_args(WhenNotEmpty), help="what to do with a target that holds records")
+    add("--verify", action="store_true", default=None, help="read the targets back and compare")
+    add("--tasks", type=int, metavar="N", help="partitions written side by side; 0 for all")
+    return parser
+
+
+def _config(flags: argparse.Namespace) -> Config:
+    """Put together the config file and the flags, which win, and check the whole."""
+    config = config_file(Config, flags)
+    source = committed_by_default(input_with_flags(config.input, flags))
+    refuse_options(source, _REFUSED)
+    if source.option("mode", "").upper() == "PERMISSIVE":
+        raise ConfigError("mode=PERMISSIVE gives rows for what is damaged, which are no records; use DROPMALFORMED")
+    kafka = {**_dotted(config.kafka), **_pairs(flags.kafka, "--kafka")}
+    if flags.bootstrap_servers:
+        kafka["bootstrap.servers"] = flags.bootstrap_servers
+    check_settings(kafka)
+    output = with_given(config.output, when_not_empty=flags.when_not_empty, verify=flags.verify, tasks=flags.tasks)
+    if output.tasks < 0:
+        raise ConfigError("tasks must not be negative")
+    names = [getattr(config.headers, each.name) for each in fields(HeaderNames)]
+    if "" in names or len(set(names)) < len(names):
+        raise ConfigError("each header of origin needs a name of its own")
+    topics = {**config.topics, **_pairs(flags.topic, "--topic")}
+    return Config(source, output, topics, config.headers, kafka, config.spark)
+
+
+def _pairs(pairs: Sequence[str], flag: str) -> dict[str, str]:
+    for pair in pairs:
+        if "=" not in pair:
+            raise ConfigError(f"{flag} takes NAME=VALUE")
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+def _dotted(settings: Mapping[str, str]) -> dict[str, str]:
+    """Undo what TOML makes of names with dots that are not quoted: tables, which come here as JSON."""
+    flat: dict[str, str] = {}
+    for name, value in settings.items():
+        inner = json.loads(value) if value.startswith("{") and "." not in name else None
+        if isinstance(inner, dict):
+            below = _dotted(option_strings(inner, f"kafka.{name}"))
+            flat.update({f"{name}.{key}": each for key, each in below.items()})
+        else:
+            flat[name] = value
+    return flat
+
+
+def _replay(config: Config) -> Replay:
+    plan = config.input.plan()
+    plan = replace(plan, warnings=(*plan.warnings, *hidden_by_open_transactions(config.input)))
+    partitions: dict[str, list[int]] = {}
+    for topic, number in ranges_of(config.input):
+        if topic is None or number is None:
+            raise ConfigError("a segment outside any topic-partition directory names no partition to replay it to")
+        partitions.setdefault(topic, []).append(number)
+    unknown = sorted(set(config.topics) - set(partitions))
+    if unknown:
+        raise ConfigError(f"topics names {printable(unknown[0])}, of which there is nothing to read")
+    topics = {topic: config.topics.get(topic, config.output.topic.replace("{topic}", topic)) for topic in partitions}
+    for source, target in topics.items():
+        check_topic(target)
+        if sum(target == other for other in topics.values()) > 1:
+            raise ConfigError(f"{source} and another topic would both go to {target}; give each its own in topics")
+    return Replay(plan, topics, partitions)
+
+
+def _print_dry_run(config: Config, replay: Replay, *, as_json: bool) -> None:
+    if as_json:
+        plan = replay.plan.as_dict()
+        print_json({"input": list(config.input.paths), "plan": plan, "targets": replay.topics})
+        return
+    lines = [f"{topic} would go to {target}" for topic, target in replay.topics.items()]
+    brokers = printable(config.kafka["bootstrap.servers"])
+    outcome = "\n".join([*lines, f"Nothing was written, and the brokers at {brokers} were not asked"])
+    print_plan(config.input.paths, replay.plan, outcome, as_json=False)
+
+
+def _run(config: Config, replay: Replay, *, as_json: bool) -> None:
+    with job_session("replay_to_kafka", at_start={**_ONE_ATTEMPT, **config.spark}) as spark:
+        check_connector(spark)
+        if spark.sparkContext.getConf().get("spark.speculation", "false") == "true":
+            raise ConfigError("spark.speculation must be off: it would write records twice")
+        started = time.monotonic()
+        targets = target_topics(spark, config.kafka, list(replay.topics.values()))
+        _check_targets(replay, targets)
+        records = with_milliseconds(config.input.frame(spark, SCHEMA))
+        whole = extents(config.input.frame(spark, "topic string, partition int, offset long"))
+        found = _found(spark, config, replay, records, whole, targets)
+        _write(config, replay, records, whole, found)
+        if config.output.verify and replay.topics:
+            target = read_target(spark, config.kafka, list(replay.topics.values()))
+            check_complete(records, target, whole, replay.topics, config.headers)
+        damage = damaged_regions(spark, config.input)
+    summary = _summary(config, replay, whole, found, damage, time.monotonic() - started)
+    if as_json:
+        print_json(summary)
+    else:
+        _print_summary(replay, summary)
+
+
+def _check_targets(replay: Replay, targets: Mapping[str, TargetTopic]) -> None:
+    """Refuse targets that are not there or too small, before anything is read."""
+    for source, target in replay.topics.items():
+        needed = max(replay.partitions[source]) + 1
+        if target not in targets:
+            raise JobError(
+                f"there is no topic {target} for {source}; create it: kafka-topics --create --topic {target}"
+                f" --partitions {needed}"
+            )
+        if targets[target].partitions < needed:
+            raise JobError(
+                f"topic {target} has {targets[target].partitions} partitions, and partition {needed - 1} of {source}"
+                f" has records; it needs at least {needed}"
+            )
+
+
+def _found(
+    spark: SparkSession,
+    config: Config,
+    replay: Replay,
+    records: DataFrame,
+    whole: Partitions,
+    targets: Mapping[str, TargetTopic],
+) -> Partitions:
+    """Tell what need not be written, by what the config says of targets that hold records."""
+    full = {source: target for source, target in replay.topics.items() if not targets[target].is_empty}
+    if not full or config.output.when_not_empty == "append":
+        return {}
+    if config.output.when_not_empty == "fail":
+        names = ", ".join(full.values())
+        raise JobError(f"not empty: {names}; when_not_empty says whether to go on where a replay ended, or to append")
+    target = read_target(spark, config.kafka, list(full.values()))
+    within_full = {place: each for place, each in whole.items() if place[0] in full}
+    return check_found(records, target, within_full, full, config.headers)
+
+
+def _write(config: Config, replay: Replay, records: DataFrame, whole: Partitions, found: Partitions) -> None:
+    # The end is that of the count, so that a log which grows meanwhile is not written further than is told.
+    ranges = {
+        place: (found[place].last + 1 if place in found else each.first, each.last + 1) for place, each in whole.items()
+    }
+    ranges = {place: (low, high) for place, (low, high) in ranges.items() if low < high}
+    if ranges:
+        tasks = config.output.tasks or len(ranges)
+        ordered = in_order(within(records, ranges), tasks)
+        write_target(rows_to_write(ordered, replay.topics, config.headers), config.kafka)
+
+
+def _summary(
+    config: Config, replay: Replay, whole: Partitions, found: Partitions, damage: int, seconds: float
+) -> dict[str, Any]:
+    topics = [_topic_summary(each, replay, whole, found) for each in replay.plan.topics]
+    summed = ("partitions", "bytes", "records", "there", "written")
+    totals = {name: sum(topic[name] for topic in topics) for name in summed}
+    return {
+        "input": list(config.input.paths),
+        "brokers": config.kafka["bootstrap.servers"],
+        "topics": topics,
+        **totals,
+        "verified": config.output.verify,
+        "damage": damage,
+        "warnings": list(replay.plan.warnings),
+        "skipped": list(replay.plan.skipped),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _topic_summary(each: TopicPlan, replay: Replay, whole: Partitions, found: Partitions) -> dict[str, Any]:
+    def count(partitions: Partitions) -> int:
+        return sum(part.count for (topic, _), part in partitions.items() if topic == each.topic)
+
+    return {
+        "topic": each.topic,
+        "target": replay.topics[str(each.topic)],
+        "partitions": each.partitions,
+        "bytes": each.bytes,
+        "records": count(whole),
+        "there": count(found),
+        "written": count(whole) - count(found),
+    }
+
+
+def _print_summary(replay: Replay, summary: dict[str, Any]) -> None:
+    heads = ("topic", "target", "partitions", "size", "records", "there before", "written")
+    rows = [_row(printable(topic["topic"]), topic["target"], topic) for topic in summary["topics"]]
+    print(table_text(heads, [*rows, _row("total", "", summary)]))
+    print_notes(replay.plan)
+    print(f"Damage: {summary['damage'] or 'none'}")
+    verified = ", read back and compared" if summary["verified"] else ""
+    print(f"Kafka: {printable(summary['brokers'])}, in {summary['seconds']:.1f} s{verified}")
+
+
+def _row(name: str, target: str, counts: dict[str, Any]) -> tuple[object, ...]:
+    size = size_text(counts["bytes"])
+    return name, target, counts["partitions"], size, counts["records"], counts["there"], counts["written"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

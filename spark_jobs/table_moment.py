@@ -1,0 +1,161 @@
+"""Which moment a table is of, and whether the log still tells all of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from kafkalog_source.errors import KafkaLogError, printable
+from kafkalog_source.logdir import PartitionLog, list_logs
+from kafkalog_source.logdir.checkpoints import read_offset_checkpoint
+from kafkalog_source.reading.options import parse_options
+from spark_jobs.job_config import ConfigError
+from spark_jobs.job_input import JobInput
+from spark_jobs.job_reading import Partition, ranges_of
+
+__all__ = ["Moment", "notes_on_moment", "parse_moment"]
+
+_CHECKPOINT = "cleaner-offset-checkpoint"
+_NAMES_SHOWN = 5
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_MS = 253_402_300_799_999
+"""The last one of the year 9999, which is as far as Python's times go."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The moment of a table: the end of the log, a time, or an offset of every partition.
+
+    Attributes
+    ----------
+    time_us : int or None
+        Records up to and with this time belong to the table; microseconds since 1970.
+    offsets : str or None
+        Records below these offsets do, as the JSON that ``endingOffsets`` takes.
+    """
+
+    time_us: int | None = None
+    offsets: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The moment for people and programs."""
+        if self.time_us is not None:
+            return (_EPOCH + timedelta(microseconds=self.time_us)).isoformat().replace("+00:00", "Z")
+        return self.offsets or "end"
+
+
+def parse_moment(as_of: str, offsets: Mapping[str, str]) -> Moment:
+    """Read ``as_of`` and ``as_of_offsets`` of the config.
+
+    Parameters
+    ----------
+    as_of : str
+        ``end``, a time with its zone as ISO 8601 writes it, or milliseconds since 1970.
+    offsets : mapping
+        JSON of offset by partition, by topic.
+
+    Raises
+    ------
+    ConfigError
+        If a time cannot be read, says no zone, or both are given.
+    """
+    if as_of == "end":
+        return Moment(offsets=_offsets_json(offsets) if offsets else None)
+    if offsets:
+        raise ConfigError("as_of and as_of_offsets are given; leave one of them out")
+    if as_of.isascii() and as_of.isdigit() and int(as_of) <= _LAST_MS:
+        return Moment(time_us=int(as_of) * 1000)
+    try:
+        time = datetime.fromisoformat(as_of)
+    except ValueError as error:
+        raise ConfigError(f"as_of {as_of!r} is neither end, a time as 2026-01-31T12:00:00Z nor milliseconds") from error
+    if time.tzinfo is None:
+        raise ConfigError(f"as_of {as_of!r} does not say its zone; write 2026-01-31T12:00:00Z or +02:00 at its end")
+    past = time - _EPOCH
+    if past.days < 0:
+        raise ConfigError(f"as_of {as_of!r} lies before 1970")
+    return Moment(time_us=(past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds)
+
+
+def _offsets_json(offsets: Mapping[str, str]) -> str:
+    try:
+        return json.dumps({topic: json.loads(places) for topic, places in offsets.items()})
+    except ValueError as error:
+        raise ConfigError("as_of_offsets must be tables of offsets: { orders = { 0 = 23 } }") from error
+
+
+def notes_on_moment(source: JobInput, moment: Moment) -> tuple[str, ...]:
+    """Warn of partitions in which compaction has removed values that were the latest at the moment.
+
+    The cleaner removes a value when a later one of its key lies below the offset up to
+    which it has come. If all records below that offset belong to the table, nothing is
+    missing; if a record after the moment lies there, the value before it may be gone.
+    """
+    if moment == Moment():
+        return ()
+    behind = _first_behind(source, moment)
+    notes, unknown = [], []
+    cleaned: dict[str, Mapping[tuple[str, int], int] | None] = {}
+    for log in _logs(source):
+        later = behind.get((log.topic, log.partition))
+        if later is None or log.topic is None or log.partition is None:
+            continue
+        name = f"{printable(log.topic)}-{log.partition}"
+        log_dir = os.path.dirname(os.path.dirname(log.path) if log.lone else log.path)
+        if log_dir not in cleaned:
+            cleaned[log_dir] = _cleaned_up_to(log_dir)
+        known = cleaned[log_dir]
+        if known is None:
+            unknown.append(name)
+        elif known.get((log.topic, log.partition), 0) > later:
+            notes.append(_past_note(name, known[log.topic, log.partition], later))
+    return (*notes, *_unknown_note(unknown))
+
+
+def _past_note(name: str, cleaned: int, later: int) -> str:
+    return (
+        f"{name}: compacted up to offset {cleaned}, and offset {later} already is later than the moment;"
+        " keys that were written again since may be missing"
+    )
+
+
+def _unknown_note(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+        yield (
+            f"{', '.join(names[:_NAMES_SHOWN])}{more}: no {_CHECKPOINT} says how far compaction has come;"
+            " keys that were written again since the moment may be missing"
+        )
+
+
+def _logs(source: JobInput) -> tuple[PartitionLog, ...]:
+    options = parse_options(source.options, list(source.paths))
+    return list_logs(options.paths, wanted=options.wants, follow_symlinks=options.follow_symlinks).partitions
+
+
+def _first_behind(source: JobInput, moment: Moment) -> dict[Partition, int]:
+    """Look up the first offset that does not belong to the table, of the partitions that have one."""
+    if moment.time_us is None:
+        places: dict[str, dict[str, int]] = json.loads(moment.offsets or "{}")
+        found = {(topic, int(each)): offset for topic, offsets in places.items() for each, offset in offsets.items()}
+        return {place: offset for place, offset in found.items() if offset >= 0}
+    # The time indexes answer this, without reading all records; Kafka's times are milliseconds.
+    later: dict[str, Any] = {
+        "startingTimestamp": str(moment.time_us // 1000 + 1),
+        "startingOffsetsByTimestampStrategy": "latest",
+    }
+    return {place: ranges[0].low for place, ranges in ranges_of(source.with_options(later)).items()}
+
+
+def _cleaned_up_to(log_dir: str) -> Mapping[tuple[str, int], int] | None:
+    """Read how far the cleaner has come in a log dir; None if it does not say."""
+    try:
+        return read_offset_checkpoint(os.path.join(log_dir, _CHECKPOINT))
+    except KafkaLogError:
+        # The plan of the read has warned of one that is damaged.
+        return None

@@ -1,0 +1,238 @@
+"""Audit Kafka's log directories, to say what is on a disk.
+
+For each topic and partition: bytes, records, batches, codecs and what they save,
+sizes and number of keys and values, times, missing offsets, throughput by hour,
+headers, producers, damage. As tables on the terminal, as JSON, as one HTML page
+with plots that needs nothing else, and as Parquet.
+
+Batches are read once for their headers, and once more for their records, without
+the values; ``--depth headers`` reads headers alone. Nothing of what records hold is
+told but the names of their headers, and these can be left out.
+
+Run it with ``python -m spark_jobs.topic_profile`` or with ``spark-submit``;
+``conf/topic_profile.toml`` explains the settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from spark_jobs.job_config import ConfigError, refuse_output_over_input
+from spark_jobs.job_input import JobInput, input_with_flags
+from spark_jobs.job_plan import ReadPlan, print_plan
+from spark_jobs.job_run import config_file, job_parser, run_job, with_given
+from spark_jobs.job_session import job_session
+from spark_jobs.job_summary import print_json
+from spark_jobs.topic_profile_batches import BATCH_SCHEMA, BatchTables
+from spark_jobs.topic_profile_html import html_report
+from spark_jobs.topic_profile_plots import can_plot
+from spark_jobs.topic_profile_records import RecordTables, record_schema
+from spark_jobs.topic_profile_result import Profile, collected
+from spark_jobs.topic_profile_tables import profile_tables
+from spark_jobs.topic_profile_text import print_profile
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Config", "main"]
+
+Depth = Literal["records", "headers"]
+
+_NO_PLOTS = "matplotlib is not there, so that the report has no plots; pip install 'kafkalog[report]' brings it"
+_UNCOUNTED = "{:,} compressed messages of formats 0 and 1 do not say how many records they hold, which are not counted"
+# An audit goes on where other reads end, and tells of it.
+_DEFAULT_OPTIONS = {"mode": "PERMISSIVE", "failOnDataLoss": "false"}
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written beside the terminal: the table ``[output]``."""
+
+    html: str = ""
+    parquet: str = ""
+    compression: Literal["zstd", "snappy", "lz4", "gzip", "none"] = "zstd"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is looked at: the table ``[profile]``."""
+
+    depth: Depth = "records"
+    distinct_keys: bool = True
+    header_names: bool = True
+    time_zone: str = "UTC"
+    plots: int = 12
+    most_rows: int = 1000
+
+
+@dataclass(frozen=True)
+class Config:
+    """The whole config file; conf/topic_profile.toml explains every key."""
+
+    input: JobInput = field(default_factory=JobInput)
+    output: Output = field(default_factory=Output)
+    profile: Settings = field(default_factory=Settings)
+    spark: dict[str, str] = field(default_factory=dict)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the job.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command line without the program's name; ``sys.argv`` by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    flags = _parser().parse_args(arguments)
+    return run_job("topic_profile", lambda: _job(flags))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = job_parser("topic_profile", "Audit Kafka's log directories: what is on this disk?")
+    add = parser.add_argument
+    add("--html", metavar="FILE", help="write the report to this file")
+    add("--parquet", metavar="DIR", help="write the tables below this directory")
+    add("--depth", choices=get_args(Depth), help="read records, or only the headers of batches")
+    add("--no-header-names", action="store_true", help="leave names of headers, the only content, out")
+    add("--plots", type=int, metavar="N", help="plot the N largest topics; 0 plots none")
+    add("--time-zone", metavar="ZONE", help="zone of the hours and times")
+    return parser
+
+
+def _job(flags: argparse.Namespace) -> None:
+    config = _config(flags)
+    plan = config.input.plan()
+    if flags.dry_run:
+        print_plan(config.input.paths, plan, _outcome(config), as_json=flags.json)
+        return
+    profile = _run(config, plan)
+    if config.output.html:
+        _write_html(profile, config)
+    if flags.json:
+        print_json(profile.as_dict())
+        return
+    print_profile(profile)
+    written = ", ".join(place for place in (config.output.html, config.output.parquet) if place)
+    print(f"Written: {written or 'nothing'}; in {profile.seconds:.1f} s")
+
+
+def _config(flags: argparse.Namespace) -> Config:
+    """Put together the config file and the flags, which win, and check the whole."""
+    config = config_file(Config, flags)
+    source = input_with_flags(config.input, flags)
+    source = source.with_options({name: source.option(name, value) for name, value in _DEFAULT_OPTIONS.items()})
+    output = with_given(config.output, html=flags.html, parquet=flags.parquet)
+    names = False if flags.no_header_names else None
+    settings = with_given(
+        config.profile, depth=flags.depth, header_names=names, plots=flags.plots, time_zone=flags.time_zone
+    )
+    if settings.plots < 0 or settings.most_rows < 1:
+        raise ConfigError("plots must not be negative, and most_rows must be at least 1")
+    if source.option("view", "records") != "records":
+        raise ConfigError("the audit chooses the views itself; leave the option view out")
+    for place in filter(None, (output.html, output.parquet)):
+        refuse_output_over_input(source.paths, place)
+    return Config(source, output, settings, config.spark)
+
+
+def _outcome(config: Config) -> str:
+    places = [place for place in (config.output.html, config.output.parquet) if place]
+    return f"Nothing was written; the audit would go to {' and '.join(['the terminal', *places])}"
+
+
+def _run(config: Config, plan: ReadPlan) -> Profile:
+    profile = Profile(
+        list(config.input.paths),
+        config.profile.depth,
+        config.profile.time_zone,
+        segments=plan.segments,
+        splits=plan.splits,
+        warnings=list(plan.warnings),
+        skipped=list(plan.skipped),
+    )
+    settings = {"spark.sql.session.timeZone": config.profile.time_zone}
+    started = time.monotonic()
+    with job_session("topic_profile", settings, at_start=config.spark) as spark:
+        kept: list[DataFrame] = []
+        try:
+            tables = {name: table.persist() for name, table in _tables(spark, config, kept).items()}
+            kept.extend(tables.values())
+            for name, table in tables.items():
+                if config.output.parquet:
+                    writer = table.write.mode("overwrite").option("compression", config.output.compression)
+                    writer.parquet(os.path.join(config.output.parquet, name))
+            collected(profile, tables, plots=config.profile.plots, most_rows=config.profile.most_rows)
+        finally:
+            for frame in kept:
+                frame.unpersist()
+    profile.seconds = round(time.monotonic() - started, 3)
+    uncounted = profile.total("uncounted_batches")
+    if uncounted and config.profile.depth == "headers":
+        profile.warnings.append(_UNCOUNTED.format(uncounted))
+    return profile
+
+
+def _tables(spark: SparkSession, config: Config, kept: list[DataFrame]) -> dict[str, DataFrame]:
+    """Every table; what is gone through several times is kept by Spark, and noted in `kept`."""
+    source = config.input
+    # What a damaged header says is believed only where looking at headers alone is asked for.
+    verify = str(config.profile.depth == "records").lower()
+    view = {"view": "batches", "verifyChecksums": source.option("verifyChecksums", verify)}
+    headers = source.with_options(view).frame(spark, BATCH_SCHEMA).persist()
+    kept.append(headers)
+    batches = BatchTables(headers)
+    if config.profile.depth == "headers":
+        return profile_tables(batches, None, batches.damage())
+    read = source.frame(spark, record_schema(keys=config.profile.distinct_keys))
+    records = RecordTables(read, header_names=config.profile.header_names)
+    kept.append(records.all)
+    tables = profile_tables(batches, records, _damage(spark, source, batches, records))
+    if not config.profile.header_names:
+        del tables["headers"]
+    return tables
+
+
+def _damage(spark: SparkSession, source: JobInput, batches: BatchTables, records: RecordTables) -> DataFrame:
+    """The damaged regions. Only where there are any are all bytes read once more to say where."""
+    from pyspark.sql import functions as F
+
+    columns = batches.damage().columns
+    (found,) = records.table("topics").agg(F.sum("damaged_regions")).collect()
+    # Other modes leave damage out in silence, as far as records go.
+    if not found[0] and source.option("mode", "").upper() in ("PERMISSIVE", "FAILFAST"):
+        return batches.damage().limit(0)
+    view = source.with_options({"view": "damage"}).frame(spark)
+    return view.where("kind <> 'torn'").select(*columns)
+
+
+def _write_html(profile: Profile, config: Config) -> None:
+    """Write the page whole or not at all."""
+    plots = config.profile.plots > 0
+    if plots and not can_plot():
+        print(f"topic_profile: {_NO_PLOTS}", file=sys.stderr)
+        profile = replace(profile, warnings=[*profile.warnings, _NO_PLOTS])
+        plots = False
+    target = Path(config.output.html)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        scratch.write_text(html_report(profile, plots=plots), encoding="utf-8")
+        scratch.replace(target)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

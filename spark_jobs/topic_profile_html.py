@@ -1,0 +1,190 @@
+"""An audit as one HTML page that needs nothing else: no script, no network, pictures inside.
+
+Every name that comes from a disk is escaped, and the page forbids itself to load anything.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from typing import Any
+
+from kafkalog_source.errors import printable
+from spark_jobs.job_summary import size_text
+from spark_jobs.topic_profile_plots import Plot, plots_of_topic, topics_plot
+from spark_jobs.topic_profile_result import Profile, Row
+from spark_jobs.topic_profile_text import SECTIONS, Section, cell, topic_text
+
+__all__ = ["html_report"]
+
+_TEXT_COLUMNS = frozenset({"topic", "compression", "codecs", "magics", "name", "file", "reason"})
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  color: #1c2429; background: #fff; max-width: 76rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
+h1 { font-size: 1.6rem; margin: 0 0 .25rem; }
+h2 { font-size: 1.2rem; margin: 2.5rem 0 .25rem; padding-top: .75rem; border-top: 1px solid #d9dee1; }
+h3 { font-size: 1rem; margin: 1.75rem 0 .25rem; overflow-wrap: anywhere; }
+p { margin: .25rem 0 .75rem; max-width: 50rem; color: #46525a; }
+nav ul { list-style: none; padding: 0; margin: 1rem 0 0; display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
+a { color: #1f5f99; }
+dl.totals { display: flex; flex-wrap: wrap; gap: .75rem 2.25rem; margin: 1.25rem 0; }
+dl.totals div { min-width: 6rem; }
+dl.totals dt { color: #46525a; font-size: .85rem; }
+dl.totals dd { margin: 0; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .9rem .3rem 0; text-align: right; vertical-align: top; white-space: nowrap; }
+thead th { border-bottom: 1px solid #9aa5ac; font-weight: 600; vertical-align: bottom; white-space: normal; }
+tbody tr + tr > * { border-top: 1px solid #e9edef; }
+th.text, td.text { text-align: left; }
+td.long, th.long { white-space: normal; overflow-wrap: anywhere; min-width: 9rem; max-width: 26rem; }
+tbody th { font-weight: 400; text-align: left; }
+figure { margin: .5rem 0 1.25rem; }
+figcaption { font-size: .85rem; font-weight: 600; color: #46525a; margin-bottom: .25rem; }
+figure img { width: 100%; max-width: 48rem; height: auto; display: block; }
+ul.notes { padding-left: 1.2rem; overflow-wrap: anywhere; }
+.bad { color: #9c2b1f; }
+@media print { body { max-width: none; } h2 { break-after: avoid; } figure { break-inside: avoid; } }
+""".strip()
+
+
+def html_report(profile: Profile, *, plots: bool) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    profile : Profile
+    plots : bool
+        Whether to draw the largest topics, for which matplotlib has to be there.
+
+    Returns
+    -------
+    str
+        A whole document.
+    """
+    sections = [section for section in SECTIONS if len(section.shown_columns(section.rows(profile))) > 1]
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8"/>',
+            '<meta http-equiv="Content-Security-Policy" '
+            "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"/>",
+            '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
+            "<title>Audit of Kafka's log directories</title>",
+            f"<style>\n{_STYLE}\n</style>",
+            "</head>",
+            "<body>",
+            *_head(profile, sections, plots=plots),
+            "<main>",
+            *_overview(profile, plots=plots),
+            *(line for number, section in enumerate(sections) for line in _section(profile, section, number)),
+            *(_plots(profile) if plots else ()),
+            "</main>",
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _head(profile: Profile, sections: Sequence[Section], *, plots: bool) -> Iterator[str]:
+    yield "<header>"
+    yield "<h1>Audit of Kafka's log directories</h1>"
+    read = "Headers of batches and records were read" if profile.depth == "records" else "Only headers were read"
+    yield f"<p>{_text(', '.join(profile.input))}. {read}; times are in {_text(profile.time_zone)}.</p>"
+    links = [(f"section-{number}", section.title) for number, section in enumerate(sections)]
+    links += [("plots", "Topics one by one")] if plots and profile.plotted else []
+    yield '<nav aria-label="Sections"><ul>'
+    yield from (f'<li><a href="#{target}">{_text(title)}</a></li>' for target, title in links)
+    yield "</ul></nav>"
+    yield "</header>"
+
+
+def _overview(profile: Profile, *, plots: bool) -> Iterator[str]:
+    totals = [
+        ("Topics", f"{profile.cut.get('topics', len(profile.topics)):,}"),
+        ("Partitions", f"{profile.total('partitions'):,}"),
+        ("Segments", f"{profile.total('segments'):,}"),
+        ("On disk", size_text(profile.total("bytes"))),
+        ("Batches", f"{profile.total('batches'):,}"),
+        ("Records", f"{profile.total('records'):,}"),
+        ("Damaged regions", f"{profile.damaged_regions:,}"),
+    ]
+    yield '<dl class="totals">'
+    for name, value in totals:
+        bad = ' class="bad"' if name == "Damaged regions" and profile.damaged_regions else ""
+        yield f"<div><dt>{name}</dt><dd{bad}>{value}</dd></div>"
+    yield "</dl>"
+    notes = [*profile.warnings, *(f"Left out: {path}" for path in profile.skipped)]
+    if notes:
+        yield '<ul class="notes">'
+        yield from (f"<li>{_text(note)}</li>" for note in notes)
+        yield "</ul>"
+    picture = topics_plot(profile.topics[: len(profile.plotted)]) if plots else None
+    if picture is not None:
+        yield _figure(picture)
+
+
+def _section(profile: Profile, section: Section, number: int) -> Iterator[str]:
+    rows = section.rows(profile)
+    columns = section.shown_columns(rows)
+    yield f'<section aria-labelledby="section-{number}">'
+    yield f'<h2 id="section-{number}">{_text(section.title)}</h2>'
+    yield f"<p>{_text(section.words)}</p>"
+    if section.table in profile.cut:
+        yield f"<p>The first {len(rows):,} of {profile.cut[section.table]:,} rows; the Parquet tables have all.</p>"
+    yield f'<div class="table" tabindex="0" role="region" aria-labelledby="section-{number}"><table>'
+    yield "<thead><tr>" + "".join(f'<th scope="col"{_class(key)}>{_text(head)}</th>' for head, key, _ in columns)
+    yield "</tr></thead>"
+    yield "<tbody>"
+    yield from (_row(row, columns) for row in rows)
+    yield "</tbody></table></div>"
+    yield "</section>"
+
+
+def _row(row: Row, columns: Sequence[tuple[str, str, Callable[[Any], str]]]) -> str:
+    cells = []
+    for place, (_, key, write) in enumerate(columns):
+        text = cell(row[key], write)
+        tag = 'th scope="row"' if place == 0 else "td"
+        cells.append(f"<{tag}{_class(key)}>{_text(text)}</{tag.split()[0]}>")
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _class(key: str) -> str:
+    if key in ("topic", "name", "file", "reason"):
+        return ' class="text long"'
+    return ' class="text"' if key in _TEXT_COLUMNS else ""
+
+
+def _plots(profile: Profile) -> Iterator[str]:
+    if not profile.plotted:
+        return
+    yield '<section aria-labelledby="plots">'
+    yield '<h2 id="plots">Topics one by one</h2>'
+    others = profile.cut.get("topics", len(profile.topics)) - len(profile.plotted)
+    if others > 0:
+        yield f"<p>The {len(profile.plotted)} largest; {others:,} more are in the tables alone.</p>"
+    for topic in profile.plotted:
+        yield f"<h3>{_text(topic_text(topic))}</h3>"
+        pictures = plots_of_topic(profile, topic)
+        yield from (_figure(picture) for picture in pictures)
+        if not pictures:
+            yield "<p>Nothing to draw: no record carries a time, and there is one partition.</p>"
+    yield "</section>"
+
+
+def _figure(picture: Plot) -> str:
+    data = base64.b64encode(picture.svg).decode("ascii")
+    image = f'<img alt="{_text(picture.words)}" src="data:image/svg+xml;base64,{data}"/>'
+    return f"<figure><figcaption>{_text(picture.title)}</figcaption>{image}</figure>"
+
+
+def _text(text: str) -> str:
+    """Text for any place of the page: what is markup is escaped, and what cannot be seen is written out."""
+    return escape(printable(text), quote=True)

@@ -1,0 +1,121 @@
+"""The tables of an audit, as DataFrames: what is written as Parquet, and what the report shows the largest rows of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from spark_jobs.topic_profile_batches import BatchTables
+    from spark_jobs.topic_profile_records import RecordTables
+
+__all__ = ["profile_tables"]
+
+_PLACE = ("topic", "partition")
+_CONTENT = ("key_bytes", "value_bytes", "header_bytes")
+_OF_RECORDS = (
+    *_CONTENT,
+    "records_with_headers",
+    "null_keys",
+    "tombstones",
+    "distinct_keys",
+    "key_min",
+    "key_max",
+    "value_min",
+    "value_max",
+    "damaged_regions",
+    "damaged_bytes",
+)
+"""What only a pass over the records tells."""
+
+
+def profile_tables(batches: BatchTables, records: RecordTables | None, damage: DataFrame) -> dict[str, DataFrame]:
+    """Give every table by its name.
+
+    Parameters
+    ----------
+    batches : BatchTables
+    records : RecordTables or None
+        None where only headers are read; then records are counted by the headers.
+    damage : DataFrame
+        A row for each damaged region.
+    """
+    gaps = batches.gaps()
+    tables = {
+        "topics": _joined(batches.topics(), _gaps_of_topics(gaps), ("topic",)),
+        "partitions": _joined(batches.partitions(), gaps, _PLACE),
+        "codecs": batches.codecs(),
+        "formats": _counted(batches.formats()),
+        "hours": batches.hours(),
+        "producers": _counted(batches.producers()),
+        "damage": damage,
+    }
+    if records is None:
+        for name in ("topics", "partitions", "codecs", "hours"):
+            tables[name] = _counted(tables[name])
+        return tables
+    topics = _with_records(tables["topics"], records.table("topics"), ("topic",))
+    tables["topics"] = _joined(topics, records.percentiles(), ("topic",))
+    tables["partitions"] = _with_records(tables["partitions"], records.table("partitions"), _PLACE)
+    tables["codecs"] = _with_ratio(_with_records(tables["codecs"], records.table("codecs"), ("topic", "compression")))
+    tables["hours"] = _with_records(tables["hours"], records.table("hours"), ("topic", "hour"))
+    tables["headers"] = records.headers()
+    tables["sizes"] = records.sizes()
+    return tables
+
+
+def _gaps_of_topics(gaps: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    summed = ("missing_inside_batches", "missing_between_batches", "missing_between_segments", "gaps")
+    return gaps.groupBy("topic").agg(*(F.sum(name).alias(name) for name in summed))
+
+
+def _counted(table: DataFrame) -> DataFrame:
+    """Take the headers' word for how many records there are."""
+    return table.withColumnRenamed("header_records", "records")
+
+
+def _with_records(table: DataFrame, counted: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Add what the records tell; their own times are closer than those of the headers."""
+    from pyspark.sql import functions as F
+
+    # Damage has a place, and neither codec nor hour.
+    wanted = "records > 0 OR damaged_regions > 0" if set(keys) <= set(_PLACE) else "records > 0"
+    renamed = counted.where(wanted).select(
+        *keys, "records", *_OF_RECORDS, F.col("first_time").alias("first_seen"), F.col("last_time").alias("last_seen")
+    )
+    joined = _joined(table.drop("header_records"), renamed, keys)
+    return (
+        joined.withColumn("records", F.coalesce("records", F.lit(0)))
+        .withColumn("first_time", F.coalesce("first_seen", "first_time"))
+        .withColumn("last_time", F.coalesce("last_seen", "last_time"))
+        .drop("first_seen", "last_seen")
+    )
+
+
+def _with_ratio(codecs: DataFrame) -> DataFrame:
+    """Add how many bytes of keys, values and headers a byte on disk holds."""
+    from pyspark.sql import functions as F
+
+    content = reduce(lambda one, other: one + other, (F.coalesce(name, F.lit(0)) for name in _CONTENT))
+    return codecs.withColumn("content_bytes", content).withColumn(
+        "ratio", F.when(F.col("bytes") > 0, F.col("content_bytes") / F.col("bytes"))
+    )
+
+
+def _joined(left: DataFrame, right: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Join in full by keys of which null is a value like any other, as the topic of a segment outside of one is."""
+    from pyspark.sql import functions as F
+
+    others = [name for name in right.columns if name not in keys]
+    renamed = right.select(*(F.col(name).alias(f"_right_{name}") for name in keys), *others)
+    same: Column = reduce(and_, (F.col(name).eqNullSafe(F.col(f"_right_{name}")) for name in keys))
+    # A row that is only on one side has nulls for the other side's keys, which then are no values.
+    joined = left.withColumn("_is_left", F.lit(True)).join(renamed, same, "full")
+    chosen = [F.when(F.col("_is_left"), F.col(name)).otherwise(F.col(f"_right_{name}")).alias(name) for name in keys]
+    return joined.select(*chosen, *(name for name in left.columns if name not in keys), *others)

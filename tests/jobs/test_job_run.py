@@ -1,0 +1,96 @@
+"""The frame of the jobs: flags over the config file, exit codes, and where a checkpoint stands."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from kafkalog_source.errors import LogDirError, OptionError
+from spark_jobs.job_checkpoint import positions_in
+from spark_jobs.job_config import ConfigError
+from spark_jobs.job_input import JobInput, input_with_flags
+from spark_jobs.job_run import JobError, config_file, job_parser, run_job, with_given
+from spark_jobs.job_sink import JobOutput, add_output_flags, output_with_flags
+
+
+@dataclass(frozen=True)
+class Config:
+    input: JobInput = field(default_factory=JobInput)
+
+
+def test_flags_win_over_the_file_and_options_are_merged_whatever_their_case(tmp_path: Path) -> None:
+    file = tmp_path / "job.toml"
+    file.write_text('[input]\npaths = "a"\noptions = { subscribe = ["x", "y"], mode = "PERMISSIVE" }\n')
+    flags = job_parser("job", "A job.").parse_args(["--config", str(file), "--option", "MODE=FAILFAST"])
+    config = config_file(Config, flags)
+    assert config.input == JobInput(("a",), {"subscribe": "x,y", "mode": "PERMISSIVE"})
+    merged = input_with_flags(config.input, flags)
+    assert merged == JobInput(("a",), {"subscribe": "x,y", "MODE": "FAILFAST"})
+    assert (merged.option("mode", "?"), merged.option("view", "records")) == ("FAILFAST", "records")
+    other = job_parser("job", "A job.").parse_args(["--config", str(file), "b", "c"])
+    assert input_with_flags(config.input, other).paths == ("b", "c")
+
+
+def test_what_was_not_given_changes_nothing() -> None:
+    output = JobOutput(path="p", max_records_per_file=7)
+    assert with_given(output, path=None, max_records_per_file=0) == JobOutput(path="p")
+
+
+def test_an_output_is_put_together_and_checked() -> None:
+    parser = job_parser("job", "A job.")
+    add_output_flags(parser)
+    flags = parser.parse_args(["--format", "iceberg", "--table", "lake.db.t"])
+    assert output_with_flags(JobOutput(), flags, ["in"]).place == "lake.db.t"
+    with pytest.raises(ConfigError, match="no path"):
+        output_with_flags(JobOutput(path="p"), flags, ["in"])
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ConfigError("x"), 2),
+        (OptionError("x"), 2),
+        (LogDirError("x"), 1),
+        (JobError("x"), 1),
+        (PermissionError(13, "x"), 1),
+    ],
+)
+def test_what_ends_a_job_is_one_line_and_an_exit_code(
+    capsys: pytest.CaptureFixture[str], error: Exception, code: int
+) -> None:
+    def work() -> NoReturn:
+        raise error
+
+    assert run_job("name", work) == code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("name: ")
+    assert printed.err.count("\n") == 1
+
+
+def test_an_error_of_the_job_itself_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work() -> NoReturn:
+        raise ZeroDivisionError
+
+    # Spark need not be there for that.
+    monkeypatch.delitem(sys.modules, "pyspark", raising=False)
+    with pytest.raises(ZeroDivisionError):
+        run_job("name", work)
+    assert run_job("name", lambda: None) == 0
+
+
+def test_a_checkpoint_stands_behind_the_last_micro_batch_that_was_finished(tmp_path: Path) -> None:
+    assert positions_in(str(tmp_path / "none")) is None
+    for name in ("offsets", "commits"):
+        (tmp_path / name).mkdir()
+    for number in (8, 9, 10):
+        text = f'v1\n{{"batchWatermarkMs":0}}\n{{"t":{{"0":{number}}}}}'
+        (tmp_path / "offsets" / str(number)).write_text(text, encoding="utf-8")
+    assert positions_in(str(tmp_path)) is None
+    for name in ("8", "9", ".9.crc"):
+        (tmp_path / "commits" / name).touch()
+    assert positions_in(f"file:{tmp_path}") == {"t": {"0": 9}}
