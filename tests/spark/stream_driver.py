@@ -1,6 +1,7 @@
 """A query to be killed: what is in a growing log directory goes into a table, micro-batch by micro-batch.
 
-``python stream_driver.py LOGS CHECKPOINT OUTPUT FORMAT (forever | to-end)``; it writes ``started`` when the query runs.
+``python stream_driver.py LOGS CHECKPOINT OUTPUT FORMAT (forever | to-end) JARS``; it writes ``started`` when the query
+runs.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import sys
 from pyspark.sql import SparkSession
 
 
-def main(logs: str, checkpoint: str, output: str, sink: str, how: str) -> None:
+def main(logs: str, checkpoint: str, output: str, sink: str, how: str, jars: str) -> None:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2")
+    if jars:
+        builder = builder.config("spark.jars", jars)
     if sink == "delta":
         builder = builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         builder = builder.config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")

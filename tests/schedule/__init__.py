@@ -1,0 +1,1 @@
+"""The examples in conf/schedule: how the jobs are run every night."""
