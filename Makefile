@@ -32,7 +32,7 @@ SOURCES := pyproject.toml README.md LICENSE \
 missing = $(shell sh .ci/prerequisites)
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: help prerequisites demo test test-oldest test-wheel lint format wheel fuzz bench clean
+.PHONY: help prerequisites demo test test-oldest test-wheel lint format wheel fuzz fuzz-guided notebooks bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -71,9 +71,17 @@ test-wheel: dist/.built
 test-oldest: $(OLDEST_VENV)/.installed
 	PYSPARK_PYTHON=$(CURDIR)/$(OLDEST_VENV)/bin/python $(OLDEST_VENV)/bin/python -P tests/packaging/smoke.py --spark
 
-## make fuzz         mutated input against the core under the sanitizers (FUZZ_ARGS)
+## make fuzz         blindly mutated input against the core under the sanitizers (FUZZ_ARGS)
 fuzz: $(VENV)/.installed
 	$(PY) -m tests.fuzz.run $(FUZZ_ARGS)
+
+## make fuzz-guided  input that follows the core's branches, by libFuzzer; needs clang and atheris (FUZZ_ARGS)
+fuzz-guided: $(VENV)/.installed
+	$(PY) -m tests.fuzz.guided $(FUZZ_ARGS)
+
+## make notebooks    run the notebooks and keep their outputs in them
+notebooks: $(VENV)/.installed
+	$(PY) -m tests.notebooks.executing
 
 ## make bench        the table of timings, runs side by side (BENCH_ARGS)
 bench: $(VENV)/.installed
