@@ -3,64 +3,25 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.jobs.tables_environment import JARS, ROOT, jars, tables_python
 from tests.spark.conftest import REGISTRATION
-from tests.spark.environment_archive import make_environment
 
-ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = ROOT / "build" / "tables-environment"
 DRIVER = Path(__file__).with_name("tables_driver.py")
-# The second is what the builders of segments check their checksums with.
-PACKAGES = ("pyspark==4.1.*", "crcmod>=1.7")
-JARS = {
-    "delta": ("io.delta:delta-spark_4.1_2.13:4.1.0", "io.delta:delta-storage:4.1.0"),
-    "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",),
-    "avro": ("org.apache.spark:spark-avro_2.13:4.1.1",),
-}
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("tables")]
 
 
-def jar(artifact: str) -> Path:
-    """The jar in Maven's local repository, without those that it depends on: Spark has them."""
-    if shutil.which("mvn") is None:
-        pytest.skip("needs Maven (mvn) to get jars")
-    command = ["mvn", "-q", "-B", "dependency:get", "-Dtransitive=false", f"-Dartifact={artifact}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"{artifact} cannot be had: {done.stdout.strip().splitlines()[:1]}")
-    group, name, version = artifact.split(":")
-    folder = Path.home() / ".m2" / "repository" / group.replace(".", "/") / name / version
-    return folder / f"{name}-{version}.jar"
-
-
-@pytest.fixture(scope="module")
-def python() -> Path:
-    """The Python of the environment, which is made once."""
-    python = ENVIRONMENT / "bin" / "python"
-    if not (ENVIRONMENT / "made").exists():
-        shutil.rmtree(ENVIRONMENT, ignore_errors=True)
-        make_environment(ENVIRONMENT)
-        install = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python", python, "install"]
-        done = subprocess.run([*install, *PACKAGES], capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"{PACKAGES} cannot be had: {done.stderr.strip().splitlines()[-1:]}")
-        (ENVIRONMENT / "made").touch()
-    return python
-
-
 @pytest.mark.parametrize("package", sorted(JARS))
-def test_a_package_does_what_the_jobs_need_of_it(tmp_path: Path, python: Path, package: str) -> None:
-    jars = ",".join(str(jar(artifact)) for artifact in JARS[package])
+def test_a_package_does_what_the_jobs_need_of_it(tmp_path: Path, package: str) -> None:
+    python = tables_python()
     environment = os.environ | {"PYSPARK_PYTHON": str(python), "SPARK_CONF_DIR": str(ROOT / "conf")}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(REGISTRATION)])
-    command = [python, DRIVER, package, jars, tmp_path]
+    command = [python, DRIVER, package, jars(package), tmp_path]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
     assert done.stdout.endswith("all as expected\n")

@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.jobs.tables_environment import jars, tables_python
 from tests.spark.conftest import REGISTRATION
 from tests.spark.growing import Growing
 
@@ -116,3 +117,8 @@ def check_exactly_once(root: Path, sink: str, **how: str) -> None:
 @pytest.mark.faults
 def test_every_record_is_in_parquet_once_after_thirty_kills(tmp_path: Path) -> None:
     check_exactly_once(tmp_path, "parquet")
+
+
+@pytest.mark.faults
+def test_every_record_is_in_delta_once_after_thirty_kills(tmp_path: Path) -> None:
+    check_exactly_once(tmp_path, "delta", python=str(tables_python()), jars=jars("delta"))
