@@ -18,15 +18,16 @@ MAX_WINDOW_SIZE = 1 << 27
 """Largest window that Kafka's reader takes: zstd's own default, 2^27."""
 _AT_ONCE = 4 << 20
 """Room made without further thought; a larger payload has to prove its size step by step."""
-_MOST_BESIDE = 64 << 20
-"""A stream keeps its window beside what it has written. What both take together may pass the limit by so much."""
+_MOST_BESIDE = 32 << 20
+"""A stream keeps its window beside what it has written. What both take together may pass the limit by so much: less
+than the 64 MiB that a reading may take, of which the rooms of other codecs keep some."""
 
 
 class ZstdStream:
     """Reads the zstd frames of a payload."""
 
     def __init__(self) -> None:
-        self._context = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_SIZE)
+        self._context = _new_context()
 
     def decompress(self, source: View, scratch: Scratch, limit: int) -> Buffer:
         """The content of `source`, `limit` bytes at most; in `scratch` unless it is small."""
@@ -37,6 +38,7 @@ class ZstdStream:
                 found=f"{window} bytes",
                 expected=f"at most {MAX_WINDOW_SIZE}",
             )
+        problem = None
         try:
             if frames == 1 and bound > 0:
                 claimed = zstandard.frame_content_size(memoryview(source))
@@ -49,9 +51,12 @@ class ZstdStream:
                     scratch.shrink(_AT_ONCE)
                     return self._context.decompress(memoryview(source))
             most = _most_content(limit, window)
-            written = self._read(source, scratch, bound, most)
+            written = self._read(source, scratch, bound, most, window)
         except zstandard.ZstdError as error:
-            raise CodecError("the zstd payload is damaged", found=str(error)) from None
+            problem = str(error)
+        if problem is not None:
+            # Raised out here, the error does not hold on to the frames in which the library's memory is.
+            raise CodecError("the zstd payload is damaged", found=problem)
         if written > most:
             raise LimitError(
                 "the zstd payload decompresses to more than is allowed",
@@ -60,8 +65,13 @@ class ZstdStream:
             )
         return scratch.view(0, written)
 
-    def _read(self, source: View, scratch: Scratch, bound: int, limit: int) -> int:
-        reader = self._context.stream_reader(memoryview(source), read_across_frames=True)
+    def _read(self, source: View, scratch: Scratch, bound: int, limit: int, window: int) -> int:
+        context = self._context
+        if window > _MOST_BESIDE:
+            # Neither is there room for what another payload left beside such a window, nor for the window later.
+            scratch.shrink(_AT_ONCE)
+            context = _new_context()
+        reader = context.stream_reader(memoryview(source), read_across_frames=True)
         written = 0
         # One byte over the limit tells a payload that is too large from one that just fits; one over the bound
         # makes the library read to the end of the last frame, where its checksum is.
@@ -76,6 +86,10 @@ class ZstdStream:
                 break
             written += got
         return written
+
+
+def _new_context() -> zstandard.ZstdDecompressor:
+    return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_SIZE)
 
 
 def _most_content(limit: int, window: int) -> int:

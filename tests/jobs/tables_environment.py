@@ -13,8 +13,9 @@ from tests.spark.environment_archive import make_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / "build" / "tables-environment"
-# The second is what the builders of segments check their checksums with.
-PACKAGES = ("pyspark==4.1.*", "crcmod>=1.7")
+# Delta 4.1.0 reads its own checkpoints, one for every ten commits, with this release of Spark alone: in later ones of
+# 4.1 a method that it calls is another. The second is what the builders of segments check their checksums with.
+PACKAGES = ("pyspark==4.1.0", "crcmod>=1.7")
 JARS = {
     "delta": ("io.delta:delta-spark_4.1_2.13:4.1.0", "io.delta:delta-storage:4.1.0"),
     "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",),
