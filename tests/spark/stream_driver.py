@@ -26,9 +26,11 @@ def main(logs: str, checkpoint: str, output: str, sink: str, how: str, jars: str
         reader = reader.option("maxOffsetsPerTrigger", 2000)
     writer = reader.load(logs).writeStream.format(sink).option("checkpointLocation", checkpoint)
     trigger = {"availableNow": True} if how == "to-end" else {"processingTime": "50 milliseconds"}
-    query = writer.trigger(**trigger).start(output)  # type: ignore[arg-type]
-    print("started", flush=True)
-    query.awaitTermination()
+    # Before 4.2 a run to the end is one micro-batch, which after a kill is the one that was not finished.
+    for _ in range(2 if how == "to-end" and spark.version < "4.2" else 1):
+        query = writer.trigger(**trigger).start(output)  # type: ignore[arg-type]
+        print("started", flush=True)
+        query.awaitTermination()
     if how == "to-end":
         table = spark.read.format(sink).load(output)
         table.selectExpr("partition", "offset", "cast(value as string) value").write.mode("overwrite").parquet(
