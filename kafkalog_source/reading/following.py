@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import OptionError
-from kafkalog_source.logdir import Relisting
+from kafkalog_source.logdir import Listing, Relisting
 from kafkalog_source.reading.live import until_files_stay
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.transactions import KnownTransactions, PartitionTransactions
@@ -14,7 +14,7 @@ from kafkalog_source.reading.transactions import KnownTransactions, PartitionTra
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kafkalog_source.logdir import Listing, PartitionLog
+    from kafkalog_source.logdir import PartitionLog
     from kafkalog_source.reading.options import ReadOptions
 
 Place = tuple[str, int]
@@ -54,8 +54,10 @@ class LogFollower:
 
     Attributes
     ----------
+    listed : Listing
+        The last listing.
     warnings : dict of str
-        What the last listing had to say, as keys in their order.
+        What it had to say, as keys in their order.
     """
 
     def __init__(self, options: ReadOptions) -> None:
@@ -63,6 +65,7 @@ class LogFollower:
         self._relisting = Relisting(options.paths, options.wants, options.follow_symlinks)
         self._seen: dict[Place, tuple[object, Extent]] = {}
         self._known: dict[Place, list[KnownTransactions]] = {}
+        self.listed = Listing((), (), ())
         self.warnings: dict[str, None] = {}
 
     def listing(self, least: Mapping[Place, int]) -> Listing:
@@ -85,7 +88,7 @@ class LogFollower:
                     expected="segments in a directory named topic-partition",
                     remedy="Read it with spark.read instead of spark.readStream",
                 )
-        self.warnings = dict.fromkeys(listing.warnings)
+        self.listed, self.warnings = listing, dict.fromkeys(listing.warnings)
         return listing
 
     def look(self, least: Mapping[Place, int]) -> dict[Place, Extent]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kafkalog_source.errors import DataLossError, OptionError, printable
 from kafkalog_source.reading.damage_modes import goes_on_behind_damage
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
+from kafkalog_source.reading.ranges import Ranges
 from kafkalog_source.reading.time_offsets import offset_at_time
 from kafkalog_source.segment.damage import Kind, raise_damage
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _EARLIEST, _LATEST = -2, -1
 
 
-class OffsetRanges:
+class OffsetRanges(Ranges):
     """Decides the range of each partition by the options of a read."""
 
     def __init__(self, options: ReadOptions) -> None:
@@ -65,9 +66,6 @@ class OffsetRanges:
         if stable <= low < high and _timestamp(self._starting, offsets.log) is not None:
             self._check_time_may_be_missing(offsets.log)
         return low, stable
-
-    def known_transactions(self, offsets: PartitionOffsets, low: int) -> None:
-        """Nothing: whoever reads once has not read before."""
 
     def _check_time_may_be_missing(self, log: PartitionLog) -> None:
         if self._options.starting_offsets_by_timestamp_strategy == "error":

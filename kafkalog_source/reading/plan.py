@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.damage_modes import goes_on_behind_damage
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile
     from kafkalog_source.reading.options import ReadOptions
-    from kafkalog_source.reading.transactions import KnownTransactions
+    from kafkalog_source.reading.ranges import Ranges
     from kafkalog_source.segment.seek import Cut, Seeker, SegmentPlace
 
 
@@ -36,26 +36,6 @@ class Plan:
 
     splits: list[Split]
     report: Report
-
-
-class Ranges(Protocol):
-    """Decides which offsets of a partition are wanted."""
-
-    @property
-    def warnings(self) -> list[str]:
-        """What was noticed."""
-
-    def check_named(self, partitions: set[tuple[str, int]]) -> None:
-        """Compare the partitions that options name with those that there are."""
-
-    def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
-        """The offsets [low, high) wanted."""
-
-    def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
-        """The range [low, high) as far as it lies below the last stable offset."""
-
-    def known_transactions(self, offsets: PartitionOffsets, low: int) -> KnownTransactions | None:
-        """What is remembered of transactions at an offset not above `low`."""
 
 
 def plan_read(options: ReadOptions, piece_bytes: int | None = None) -> Plan:

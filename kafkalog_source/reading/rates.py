@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kafkalog_source.reading.damage_modes import goes_on_behind_damage
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.plan import plan_ranges
+from kafkalog_source.reading.ranges import Ranges
 from kafkalog_source.reading.read import SplitReader
 from kafkalog_source.reading.report import Report
 from kafkalog_source.segment.opening import open_seeker
@@ -132,23 +133,12 @@ def _not_in_damage(log: PartitionLog, offset: int, high: int, options: ReadOptio
     return min(offset, high)
 
 
-class _One:
+class _One(Ranges):
     """The range of one offset."""
 
     def __init__(self, offset: int) -> None:
         self._offset = offset
-        self.warnings: list[str] = []
-
-    def check_named(self, partitions: set[Place]) -> None:
-        """Do nothing: no option names partitions."""
 
     def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
         """The offset and the one behind it."""
         return self._offset, self._offset + 1
-
-    def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
-        """The range itself."""
-        return low, high
-
-    def known_transactions(self, offsets: PartitionOffsets, low: int) -> None:
-        """Nothing: what became of transactions is not asked."""

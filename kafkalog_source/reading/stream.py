@@ -14,6 +14,7 @@ from kafkalog_source.reading.live import until_files_stay
 from kafkalog_source.reading.offset_range import OffsetRanges
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.plan import Plan, check_found, plan_ranges
+from kafkalog_source.reading.ranges import Ranges
 from kafkalog_source.reading.rates import limited
 from kafkalog_source.reading.report import Report
 
@@ -60,12 +61,13 @@ class Stream:
 
     def _initial(self) -> Positions:
         options, report = self._options, Report()
-        listing = self._follower.listing({})
+        extents = self._follower.look({})
+        listing = self._follower.listed
         check_found(options, listing, report)
-        ranges, logs = OffsetRanges(options), [log for log in listing.partitions if log.segments]
-        ranges.check_named({(log.topic, log.partition) for log in logs})  # type: ignore[misc]
+        ranges = OffsetRanges(options)
+        ranges.check_named(set(extents))
         positions: Positions = {}
-        for place, extent in self._follower.look({}).items():
+        for place, extent in extents.items():
             positions[place] = extent.visible_end
             if not _starts_at_latest(options, place):
                 low, high = ranges.range_of(PartitionOffsets(extent.log, options.include_deleted))
@@ -188,8 +190,8 @@ class Stream:
                 self._warn(each)
 
 
-class _StreamRanges:
-    """The offsets of one micro-batch.
+class _StreamRanges(Ranges):
+    """The offsets of one micro-batch, which lay below the last stable offset when they were decided.
 
     Parameters
     ----------
@@ -210,10 +212,6 @@ class _StreamRanges:
         self._wanted = wanted
         self._known = known
         self._data_loss = data_loss
-        self.warnings: list[str] = []
-
-    def check_named(self, partitions: set[Place]) -> None:
-        """Do nothing: the options were compared with what was there when the stream started."""
 
     def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
         """The offsets [low, high), as far as they are on disk."""
@@ -228,10 +226,6 @@ class _StreamRanges:
             low = min(offsets.earliest, high)
         if high > low and not offsets.reaches(high):
             self._data_loss(f"{_name(place)} ends at offset {offsets.end}, and {high} was there before", None)
-        return low, high
-
-    def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
-        """The range itself: it was below the last stable offset when it was decided, and stays so."""
         return low, high
 
     def known_transactions(self, offsets: PartitionOffsets, low: int) -> KnownTransactions | None:

@@ -80,8 +80,14 @@ class Watch:
         self._next = stop
 
 
-class WatchedDecoder(Decoder):
-    """Tells its `watch` which entries are good."""
+if TYPE_CHECKING:
+    _AnyDecoder = Decoder
+else:
+    _AnyDecoder = object
+
+
+class _Watched(_AnyDecoder):
+    """Stands before either decoder and tells `watch` which entries are good."""
 
     watch: Watch
 
@@ -104,25 +110,9 @@ class WatchedDecoder(Decoder):
         return code
 
 
-class WatchedDecoder07(Decoder07):
+class WatchedDecoder(_Watched, Decoder):
     """Tells its `watch` which entries are good."""
 
-    watch: Watch
 
-    def start(self) -> None:
-        """See `Decoder`."""
-        self.watch.start()
-        super().start()
-
-    def skip(self) -> None:
-        """See `Decoder`."""
-        self.watch.skip(self.index)
-        super().skip()
-
-    def decode(self, window: Scratch, window_position: int, entries: Entries) -> int:
-        """See `Decoder`."""
-        self.watch.look_at(window, window_position, entries)
-        code = super().decode(window, window_position, entries)
-        if code == _END:
-            self.watch.take_before(entries.count)
-        return code
+class WatchedDecoder07(_Watched, Decoder07):
+    """The same for Kafka 0.7."""
