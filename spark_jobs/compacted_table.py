@@ -65,9 +65,6 @@ _KEEP_COUNTS = {
     "spark.sql.adaptive.optimizer.excludedRules": ("org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation")
 }
 
-# More topics than this are counted together: every topic's own count is one more aggregate.
-_TOPICS_COUNTED_APART = 100
-
 
 @dataclass(frozen=True)
 class Table:
@@ -96,20 +93,8 @@ class Config:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the job.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The command line without the program's name; ``sys.argv`` by default.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
-    flags = _parser().parse_args(arguments)
-    return run_job("compacted_table", lambda: _job(flags))
+    """Run the job with a command line, by default that of the process, and give its exit code; see `run_job`."""
+    return run_job(_parser(), _job, arguments)
 
 
 def _job(flags: argparse.Namespace) -> None:
@@ -183,7 +168,7 @@ def _write(records: DataFrame, config: Config, moment: Moment, plan: ReadPlan) -
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
-    topics = plan.topics if len(plan.topics) <= _TOPICS_COUNTED_APART else ()
+    topics = plan.topics_counted_apart
     is_in, has_key, has_time = _is_in(moment), F.col("key").isNotNull(), F.col("timestamp").isNotNull()
     read, made = Observation("records"), Observation("keys")
     counts = {"records": F.lit(True), "later": ~is_in, "without_key": is_in & ~has_key, "without_time": ~has_time}
@@ -206,13 +191,15 @@ def _is_in(moment: Moment) -> Column:
     return F.col("timestamp").isNull() | (F.col("timestamp") <= F.timestamp_micros(F.lit(moment.time_us)))
 
 
-def _counts(counts: dict[str, Column], topics: Sequence[Any], name: str, counted: Column | None = None) -> list[Column]:
+def _counts(
+    counts: dict[str, Column], topics: Sequence[str | None], name: str, counted: Column | None = None
+) -> list[Column]:
     """Make the aggregates of counts, and of one of them for each topic."""
     from pyspark.sql import functions as F
 
     totals = [F.count_if(condition).alias(each) for each, condition in counts.items()]
     for index, topic in enumerate(topics):
-        of_topic = F.col("topic").eqNullSafe(F.lit(topic.topic))
+        of_topic = F.col("topic").eqNullSafe(F.lit(topic))
         of_topic = of_topic if counted is None else of_topic & counted
         totals.append(F.count_if(of_topic).alias(f"{name}_{index}"))
     return totals

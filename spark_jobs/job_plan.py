@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadPlan", "TopicPlan", "plan_of", "plan_since", "print_notes", "print_plan"]
 
+# More topics than this are counted together: every topic's own count is one more aggregate.
+_MOST_COUNTED_APART = 100
+
 
 @dataclass(frozen=True)
 class TopicPlan:
@@ -60,6 +63,11 @@ class ReadPlan:
     splits: int
     warnings: tuple[str, ...]
     skipped: tuple[str, ...]
+
+    @property
+    def topics_counted_apart(self) -> tuple[str | None, ...]:
+        """Names of the topics whose records a job counts one by one; none if there are too many."""
+        return tuple(topic.topic for topic in self.topics) if len(self.topics) <= _MOST_COUNTED_APART else ()
 
     @property
     def partitions(self) -> int:

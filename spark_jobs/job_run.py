@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -55,23 +55,28 @@ def with_given(table: D, /, **given: object) -> D:
     return replace(table, **{key: value for key, value in given.items() if value is not None})
 
 
-def run_job(name: str, work: Callable[[], None]) -> int:
+def run_job(
+    parser: argparse.ArgumentParser, work: Callable[[argparse.Namespace], None], arguments: Sequence[str] | None = None
+) -> int:
     """Do a job's work and turn what ends it into an exit code and one line on the error stream.
 
     Parameters
     ----------
-    name : str
-        The job's name, which begins the line.
+    parser : ArgumentParser
+        Of `job_parser`; its name, which is the job's, begins the line.
     work : callable
-        Everything after the command line was parsed.
+        Takes the flags and does the rest.
+    arguments : sequence of str, optional
+        The command line without the program's name; ``sys.argv`` by default.
 
     Returns
     -------
     int
         The exit code.
     """
+    name, flags = parser.prog, parser.parse_args(arguments)
     try:
-        work()
+        work(flags)
     except (ConfigError, OptionError) as error:
         return _failed(name, error, 2)
     except (JobError, KafkaLogError, OSError) as error:

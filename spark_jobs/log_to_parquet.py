@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Config", "Output", "main"]
 
-# More topics than this are counted together: every topic's own count is one more aggregate.
-_TOPICS_COUNTED_APART = 100
 
 # What the reader cuts segments into by itself.
 _MAX_PARTITION_BYTES = 128 << 20
@@ -78,20 +76,8 @@ class Config:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the job.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The command line without the program's name; ``sys.argv`` by default.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
-    flags = _parser().parse_args(arguments)
-    return run_job("log_to_parquet", lambda: _job(flags))
+    """Run the job with a command line, by default that of the process, and give its exit code; see `run_job`."""
+    return run_job(_parser(), _job, arguments)
 
 
 def _job(flags: argparse.Namespace) -> None:
@@ -180,7 +166,7 @@ def _batch(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[str, Any
     refuse_claimed(spark, config.output)
     rows = shaped(_pieces(config).frame(spark), config.output.headers, config.decode)
     observed = Observation("log_to_parquet")
-    counted = rows.observe(observed, *counts_of(rows, _topics(plan)))
+    counted = rows.observe(observed, *counts_of(rows, plan.topics_counted_apart))
     write_sink(written(counted, config.decode), config.output, PARTITION_BY, ORDER_BY)
     counts = {name: int(count or 0) for name, count in observed.get.items()}
     return {**counts, "mode": "batch", "damage": damaged_regions(spark, config.input)}
@@ -191,7 +177,7 @@ def _incremental(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[st
     rows = shaped(read_stream(spark, _pieces(config)), config.output.headers, config.decode)
     appended = append_new(
         rows,
-        counts_of(rows, _topics(plan)),
+        counts_of(rows, plan.topics_counted_apart),
         lambda counted: written(counted, config.decode),
         config.output,
         config.run.checkpoint,
@@ -199,10 +185,6 @@ def _incremental(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[st
     )
     # What a run left out it told as warnings; counting it would mean to read all of the log again.
     return {**appended.totals(), "mode": "incremental", "micro_batches": appended.micro_batches}
-
-
-def _topics(plan: ReadPlan) -> list[str | None]:
-    return [topic.topic for topic in plan.topics] if len(plan.topics) <= _TOPICS_COUNTED_APART else []
 
 
 def _pieces(config: Config) -> JobInput:

@@ -109,20 +109,8 @@ class Replay:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the job.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The command line without the program's name; ``sys.argv`` by default.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
-    flags = _parser().parse_args(arguments)
-    return run_job("replay_to_kafka", lambda: _job(flags))
+    """Run the job with a command line, by default that of the process, and give its exit code; see `run_job`."""
+    return run_job(_parser(), _job, arguments)
 
 
 def _job(flags: argparse.Namespace) -> None:

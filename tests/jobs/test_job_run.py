@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,10 +63,10 @@ def test_an_output_is_put_together_and_checked() -> None:
 def test_what_ends_a_job_is_one_line_and_an_exit_code(
     capsys: pytest.CaptureFixture[str], error: Exception, code: int
 ) -> None:
-    def work() -> NoReturn:
+    def work(_: argparse.Namespace) -> NoReturn:
         raise error
 
-    assert run_job("name", work) == code
+    assert run_job(job_parser("name", ""), work, []) == code
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("name: ")
@@ -73,14 +74,14 @@ def test_what_ends_a_job_is_one_line_and_an_exit_code(
 
 
 def test_an_error_of_the_job_itself_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def work() -> NoReturn:
+    def work(_: argparse.Namespace) -> NoReturn:
         raise ZeroDivisionError
 
     # Spark need not be there for that.
     monkeypatch.delitem(sys.modules, "pyspark", raising=False)
     with pytest.raises(ZeroDivisionError):
-        run_job("name", work)
-    assert run_job("name", lambda: None) == 0
+        run_job(job_parser("name", ""), work, [])
+    assert run_job(job_parser("name", ""), lambda _: None, []) == 0
 
 
 def test_a_checkpoint_stands_behind_the_last_micro_batch_that_was_finished(tmp_path: Path) -> None:
