@@ -107,6 +107,7 @@ cdef class Lz4Frames:
                 break
             if block is not None:
                 written = keep(scratch, written, block, limit)
+                block = None  # Its memory can be that of the next.
             block = self.read_block(p + pos, size, header.largest_block, plain)
             pos += size + (4 if header.block_checksums else 0)
         if block is None:
@@ -230,30 +231,24 @@ cdef class SnappyStream:
         """The content of `source`, as a view of `scratch`."""
         cdef const uint8_t* p = source.address
         cdef Py_ssize_t end = source.size
-        cdef Py_ssize_t pos = 16
+        cdef bint framed = is_xerial_header(p, end)
+        cdef Py_ssize_t content = snappy_stream_size(p, end) if framed else snappy_size(p, end)
+        cdef Py_ssize_t pos = 0
         cdef Py_ssize_t written = 0
-        cdef Py_ssize_t size
-        if not is_xerial_header(p, end):
-            return scratch.view(0, self.read_block(p, end, scratch, 0, limit))
-        while end - pos >= 4:
-            if is_xerial_header(p + pos, end - pos):
-                pos += 16
-                continue
-            size = load_i32(p + pos)
-            pos += 4
-            if size < 0 or size > end - pos:
-                raise bad_stream("snappy", "a block's length lies", expected=f"0 to {end - pos}")
-            if size:
-                written = self.read_block(p + pos, size, scratch, written, limit)
+        cdef Py_ssize_t size = end
+        # Every block says how large it is, so that a payload that is too large takes no memory.
+        if content > limit:
+            raise too_large("snappy", limit)
+        make_room(scratch, 0, content, limit)
+        if not framed:
+            return scratch.view(0, self.read_block(p, end, scratch, 0))
+        while next_snappy_block(p, end, &pos, &size):
+            written = self.read_block(p + pos, size, scratch, written)
             pos += size
         return scratch.view(0, written)
 
-    cdef Py_ssize_t read_block(self, const uint8_t* p, Py_ssize_t size, Scratch scratch, Py_ssize_t written,
-                               Py_ssize_t limit) except -1:
+    cdef Py_ssize_t read_block(self, const uint8_t* p, Py_ssize_t size, Scratch scratch, Py_ssize_t written) except -1:
         cdef Py_ssize_t claimed = snappy_size(p, size)
-        if written + claimed > limit:
-            raise too_large("snappy", limit)
-        make_room(scratch, written, written + claimed, limit)
         self.source.set(p, size)
         self.destination.set(scratch.address + written, claimed)
         try:
@@ -263,6 +258,32 @@ cdef class SnappyStream:
         if got != claimed:
             raise bad_stream("snappy", "a block does not hold what it claims", found=got, expected=claimed)
         return written + claimed
+
+
+cdef Py_ssize_t snappy_stream_size(const uint8_t* p, Py_ssize_t end) except -1:
+    """What all blocks of a stream in xerial's framing claim together."""
+    cdef Py_ssize_t pos = 0
+    cdef Py_ssize_t size = 0
+    cdef Py_ssize_t content = 0
+    while next_snappy_block(p, end, &pos, &size):
+        content += snappy_size(p + pos, size)
+        pos += size
+    return content
+
+
+cdef bint next_snappy_block(const uint8_t* p, Py_ssize_t end, Py_ssize_t* pos, Py_ssize_t* size) except -1:
+    """Move to the next block that is not empty and give its size; false at the stream's end."""
+    while end - pos[0] >= 4:
+        if is_xerial_header(p + pos[0], end - pos[0]):
+            pos[0] += 16
+            continue
+        size[0] = load_i32(p + pos[0])
+        pos[0] += 4
+        if size[0] < 0 or size[0] > end - pos[0]:
+            raise bad_stream("snappy", "a block's length lies", expected=f"0 to {end - pos[0]}")
+        if size[0]:
+            return True
+    return False
 
 
 def zstd_frames(View source):

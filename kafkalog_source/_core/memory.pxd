@@ -23,7 +23,7 @@ cdef class Scratch:
 
     cdef int ensure(self, Py_ssize_t capacity, Py_ssize_t keep) except -1
     cdef bint try_grow(self, Py_ssize_t keep, Py_ssize_t needed, Py_ssize_t limit) noexcept nogil
-    cpdef void shrink(self, Py_ssize_t most)
+    cpdef void shrink(self, Py_ssize_t most, Py_ssize_t keep=*)
 
 
 cdef class View:

@@ -142,12 +142,21 @@ cdef class Scratch:
         self.capacity = max(capacity, SMALLEST_BLOCK)
         return True
 
-    cpdef void shrink(self, Py_ssize_t most):
-        """Give the memory back if it is more than `most` bytes and nobody uses it."""
-        if self.capacity > most and self._exports == 0:
+    cpdef void shrink(self, Py_ssize_t most, Py_ssize_t keep=0):
+        """Give back what is more than `most` bytes if nobody uses the memory: all of it, or with `keep` the rest
+        behind that many bytes at least, which stay as they are."""
+        cdef uint8_t* address
+        if self.capacity <= max(most, keep) or self._exports:
+            return
+        if keep == 0:
             free(self.address)
             self.address = NULL
             self.capacity = 0
+            return
+        address = <uint8_t*>realloc(self.address, max(most, keep))
+        if address != NULL:
+            self.address = address
+            self.capacity = max(most, keep)
 
     def move(self, Py_ssize_t start, Py_ssize_t stop):
         """Move the bytes [start, stop) to the front."""

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _PIECE_SIZE = 1 << 20
+_ENOUGH = 8 << 20
+"""Memory that is kept without further thought; what only a large batch needed goes back with it."""
 
 
 class Window:
@@ -42,6 +44,8 @@ class Window:
         """
         size = min(want, self._end - position)
         kept = self._keep_from(position)
+        if self.memory.capacity > 2 * max(size, _ENOUGH):
+            self.memory.shrink(max(size, _ENOUGH), keep=kept)
         if size > kept:
             self.memory.reserve(size, keep=kept)
             with self.memory.view(kept, size) as room:

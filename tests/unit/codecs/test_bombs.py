@@ -12,7 +12,7 @@ import pytest
 from kafkalog_source._core.framing import view_of
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import CodecError, LimitError
-from tests.builders.compress import CODEC_NUMBERS, compressor, lz4_frame
+from tests.builders.compress import CODEC_NUMBERS, XERIAL_HEADER, compressor, lz4_frame, snappy_raw
 
 MIB = 1 << 20
 
@@ -39,6 +39,15 @@ def test_a_zstd_bomb_of_run_length_blocks_is_refused() -> None:
 def test_a_snappy_block_that_claims_more_than_its_bytes_can_hold_is_refused() -> None:
     with pytest.raises(CodecError, match="claims more"):
         Decompressor(1 << 40)(2, 2, view_of(b"\xff\xff\xff\xff\x0f" + bytes(1000)))
+
+
+def test_snappy_blocks_that_are_too_much_together_take_no_memory() -> None:
+    block = snappy_raw(bytes(MIB))
+    payload = XERIAL_HEADER + (struct.pack(">i", len(block)) + block) * 64
+    decompressor = Decompressor(63 * MIB)
+    with pytest.raises(LimitError):
+        decompressor(2, 2, view_of(payload))
+    assert decompressor.rooms[0].capacity == 0
 
 
 def test_lz4_blocks_of_4_mib_are_refused_before_the_second() -> None:

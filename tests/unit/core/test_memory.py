@@ -22,6 +22,22 @@ def test_scratch_grows_and_keeps_what_it_is_told_to() -> None:
     assert scratch.capacity >= 1 << 20
 
 
+@pytest.mark.parametrize(
+    ("most", "keep", "capacity"), [(100, 0, 0), (100, 4, 100), (2, 4, 4), (1 << 20, 0, 1 << 20), (0, 1 << 20, 1 << 20)]
+)
+def test_scratch_gives_back_what_is_too_much(most: int, keep: int, capacity: int) -> None:
+    scratch = Scratch()
+    scratch.reserve(1 << 20)
+    with scratch.view(0, 4) as room:
+        room[:] = b"0123"
+        scratch.shrink(most, keep=keep)  # It is lent out.
+        assert scratch.capacity == 1 << 20
+    scratch.shrink(most, keep=keep)
+    assert scratch.capacity == capacity
+    if keep:
+        assert bytes(scratch.view(0, 4)) == b"0123"
+
+
 def test_scratch_that_is_lent_out_cannot_grow() -> None:
     scratch = Scratch()
     scratch.reserve(10)
