@@ -73,6 +73,14 @@ def churning(broker: Broker, jars: str, ledgers: Path) -> Iterator[subprocess.Po
         process.wait()
 
 
+def wait_for_directories(log_dir: Path) -> None:
+    """A topic is created for its clients a moment before it has a directory."""
+    deadline = time.monotonic() + 10
+    while not all(list(log_dir.glob(f"{topic}-[0-9]*")) for topic in TOPICS):
+        assert time.monotonic() < deadline, sorted(log_dir.iterdir())
+        time.sleep(0.05)
+
+
 def read_ledger(path: Path) -> Ledger:
     ledger = Ledger({}, set())
     for line in path.read_text().splitlines():
@@ -148,6 +156,7 @@ def test_every_read_of_a_live_log_is_a_valid_prefix(
     rng = random.Random(1)
     readings: list[Reading] = []
     with churning(broker, jars, ledgers) as producers:
+        wait_for_directories(broker.log_dir)
         while producers.poll() is None:
             readings.append(read_once(broker.log_dir, rng))
         assert producers.returncode == 0
