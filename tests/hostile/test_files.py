@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import socket
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,9 +20,10 @@ from kafkalog_source.segment import source as source_module
 from kafkalog_source.verifying import verify
 from tests.builders import Batch, Record, encode, end_marker
 from tests.builders.index_files import write_checkpoint, write_indexed, write_partition
+from tests.builders.no_files import NO_FILES, put_no_file
 
 AT_ONCE_S = 30
-KINDS = ("fifo", "directory", "device", "socket", "dangling link", "link out", "loop", "unreadable")
+KINDS = (*NO_FILES, "unreadable")
 LOG = f"{0:020d}.log"
 SIDES = tuple(f"{0:020d}.{suffix}" for suffix in ("index", "timeindex", "txnindex", "snapshot"))
 OF_PARTITION = (LOG, *SIDES, "leader-epoch-checkpoint", "partition.metadata")
@@ -79,29 +79,14 @@ def rows(path: Path, **options: Any) -> int:
 
 def put(kind: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `path` be something else than a file that can be read."""
-    path.unlink(missing_ok=True)
-    if kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "directory":
-        path.mkdir()
-    elif kind == "device":
-        path.symlink_to("/dev/zero")
-    elif kind == "socket":
-        # A path of a socket is short.
-        monkeypatch.chdir(path.parent)
-        with socket.socket(socket.AF_UNIX) as bound:
-            bound.bind(path.name)
-    elif kind == "dangling link":
-        path.symlink_to(path.parent / "nothing")
-    elif kind == "link out":
-        (path.parents[2] / "elsewhere").write_bytes(encode([Batch(base_offset=9)]))
-        path.symlink_to(path.parents[2] / "elsewhere")
-    elif kind == "loop":
-        path.symlink_to(path)
-    else:
-        path.write_bytes(b"0\n0\n")
-        path.chmod(0)
-        _refuse(path, monkeypatch)
+    if kind != "unreadable":
+        elsewhere = path.parents[2] / "elsewhere"
+        elsewhere.write_bytes(encode([Batch(base_offset=9)]))
+        put_no_file(kind, path, elsewhere)
+        return
+    path.write_bytes(b"0\n0\n")
+    path.chmod(0)
+    _refuse(path, monkeypatch)
 
 
 def _refuse(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from tests.builders.index_files import (
     write_indexed,
     write_partition,
 )
+from tests.builders.no_files import NO_FILES, put_no_file
 from tests.builders.transactions import txn_index
 from tests.builders.v07 import Message07, write_segment_07
 from tests.unit.salvage.conftest import flip, salvaged, tree
@@ -301,15 +302,10 @@ def test_without_metadata_it_says_what_a_broker_will_do(logs: Path) -> None:
     assert any("sets aside all partitions" in warning for warning in report.all_warnings)
 
 
-@pytest.mark.parametrize("kind", ["fifo", "directory", "link out"])
+@pytest.mark.parametrize("kind", NO_FILES)
 def test_what_is_no_segment_is_left_out(logs: Path, kind: str) -> None:
     path = logs / "orders-0" / "00000000000000000099.log"
-    if kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "directory":
-        path.mkdir()
-    else:
-        path.symlink_to("/etc/passwd")
+    put_no_file(kind, path, Path("/etc/passwd"))
     target, report = salvaged(logs)
     assert not (target / "orders-0" / path.name).exists()
     (left_out,) = report.all_left_out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 from pathlib import Path
 
 import pytest
@@ -13,32 +12,17 @@ from kafkalog_source.errors import LogDirError
 from kafkalog_source.segment import source as source_module
 from kafkalog_source.verifying import Severity
 from tests.builders.index_files import positions, write_indexed, write_partition
+from tests.builders.no_files import NO_FILES, put_no_file
 from tests.unit.verifying.conftest import batches, check, only, times
 
 SEGMENT = "00000000000000000060.log"
 
 
-@pytest.mark.parametrize("kind", ["fifo", "directory", "device", "socket", "dangling link", "link out"])
-def test_what_is_named_as_a_segment_and_is_none(
-    logs: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_what_is_named_as_a_segment_and_is_none(logs: Path, kind: str, tmp_path: Path) -> None:
     path = logs / "orders-0" / SEGMENT
-    if kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "directory":
-        path.mkdir()
-    elif kind == "device":
-        path.symlink_to("/dev/zero")
-    elif kind == "socket":
-        # A path of a socket is short.
-        monkeypatch.chdir(path.parent)
-        with socket.socket(socket.AF_UNIX) as bound:
-            bound.bind(path.name)
-    elif kind == "dangling link":
-        path.symlink_to(logs / "nothing")
-    else:
-        (tmp_path / "elsewhere").write_bytes(b"")
-        path.symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").write_bytes(b"")
+    put_no_file(kind, path, tmp_path / "elsewhere")
     found = check(logs)
     finding = only(found, Severity.DAMAGE)
     assert finding.file == str(path)
