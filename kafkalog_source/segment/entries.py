@@ -24,8 +24,9 @@ _WINDOW_SIZE = 1 << 18
 _CODEC_MASK = 7
 _HEADER_SIZES = {1: 26, 2: V2_HEADER_SIZE}
 """What has to be there of an entry to know all of `EntryHeader`; of v0 it is the attributes."""
-LARGEST_CHECKED = 64 << 20
-"""Larger batches are not read only to find out whether a place is a good one to start from."""
+LARGEST_CHECKED = 256 << 20
+"""Larger batches, of which there are none by default, are not read only to find out whether a place is a good one to
+start from."""
 _PIECE_SIZE = 1 << 20
 
 

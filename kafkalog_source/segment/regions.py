@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from crc32c import crc32c
 from isal.isal_zlib import crc32
 
 from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
-from kafkalog_source.segment.entries import is_sound, read_header
-from kafkalog_source.segment.tail import begins_cut, is_zero_to_end, next_sound_entry
+from kafkalog_source.segment.entries import LARGEST_CHECKED, is_sound, read_header, sound_entry_at
+from kafkalog_source.segment.tail import begins_cut, end_of_data, is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +32,11 @@ _MOST_ENDS = 8
 """Places that are tried as a batch's end before the first of them is taken."""
 _MOST_INNER = 1024
 """Messages that are passed over besides where they may lie inside of a compressed set, in plain bytes."""
-_LONGEST_TRIED = 64 << 20
+_LONGEST_TRIED = LARGEST_CHECKED
+_FEWEST_ZEROS = 16
+"""As many zeros before the end that a length claims are no end of a batch, but what nobody has written."""
+_MOST_ZEROS_TRIED = 1024
+"""A batch may end with zeros of its own, which nothing tells from those behind it but its checksum."""
 _PIECE_SIZE = 1 << 20
 _TO_ATTRIBUTES = MAGIC_POSITION + 2
 _CODEC_MASK = 7
@@ -72,6 +77,14 @@ class Resume:
     is_doubted: bool = False
 
 
+class _Lead(Enum):
+    """What the headers behind a length lead to: a batch whose checksum is right, where all ends, or neither."""
+
+    GOOD = 1
+    BORDER = 2
+    NOWHERE = 3
+
+
 class Regions:
     """Finds out how far what is bad reaches, in one range of a segment.
 
@@ -91,7 +104,8 @@ class Regions:
         self._limit = limit
         self._bound = bound
         self._to_file_end = to_file_end
-        self._trusted: frozenset[int] = frozenset()
+        self._leads: dict[int, _Lead] = {}
+        self._barren = (source.size, -1)
         self._most_read = source.bytes_read + _MOST_READ + _MOST_TIMES_READ * source.size
 
     def end_of(self, position: int, above: int) -> End:
@@ -105,9 +119,15 @@ class Regions:
         shorter = next(self._proved_ends(position, position + 1, claimed, above), None)
         if shorter is not None:
             return End(shorter, True)
-        if self._leads_on(claimed, above):
-            return End(claimed, False)
-        return self._behind_unknown(position, claimed, claimed, above)
+        lead = self._lead_of(claimed, above)
+        if lead is _Lead.NOWHERE:
+            return self._behind_unknown(position, claimed, claimed, above)
+        if lead is _Lead.BORDER:
+            # Headers alone led there, so that the batch's own checksum is asked first.
+            proved = next(self._proved_ends(position, claimed, self._limit, above), None)
+            if proved is not None:
+                return End(proved, True)
+        return End(claimed, False)
 
     def _behind_unknown(self, position: int, start: int, claimed: int | None, above: int) -> End:
         """As `end_of`, for a length that leads nowhere; before `start` nothing proves to be its end."""
@@ -118,11 +138,38 @@ class Regions:
                 first = place
             if place >= start and trail.ends_at(place):
                 return End(place, True)
+        if first is None:
+            proved = self._end_before_zeros(position, trail)
+            if proved is not None:
+                return End(proved, True)
         if claimed is not None and self._is_border(claimed, above if first is None else None):
-            return End(claimed, False)
+            lies = first is not None and first < claimed and self._is_log_before_zeros(first, claimed, above)
+            return End(first if lies and first is not None else claimed, False)
         if trail.ends_at(self._limit):
             return End(self._limit, True)
         return End(self._limit if first is None else first, False)
+
+    def _end_before_zeros(self, position: int, trail: _Trail) -> int | None:
+        """The end that its checksum proves of a batch behind which nothing but zeros follow."""
+        if not self._to_file_end:
+            return None
+        start = end_of_data(self._source, position + V0_MIN_LENGTH, self._limit)
+        ends = range(start, min(start + _MOST_ZEROS_TRIED, self._limit))
+        return next((end for end in ends if trail.ends_at(end)), None)
+
+    def _is_log_before_zeros(self, first: int, claimed: int, above: int) -> bool:
+        """Whether good batches from `first` on end where zeros begin, among which a length claims that a batch ends.
+
+        In a batch that ends where the zeros begin they may be what one of its records holds.
+        """
+        if any(self._source.read(claimed - _FEWEST_ZEROS, _FEWEST_ZEROS)):
+            return False
+        for _ in range(_LONGEST_CHAIN):
+            header = sound_entry_at(self._source, first, above + 1, self._bound)
+            if header is None:
+                return is_zero_to_end(self._source, first)
+            first, above = header.position + header.size, header.last_offset
+        return True
 
     def _proved_ends(self, position: int, start: int, end: int, above: int) -> Iterator[int]:
         trail, inside_set = _Trail(self._source, position), bool(self._legacy_codec(position))
@@ -135,8 +182,13 @@ class Regions:
         """
         left, inner = _MOST_ENDS, _MOST_INNER if inside_set else 0
         while left:
+            barren_from, barren_above = self._barren
+            if start >= barren_from and above >= barren_above:
+                return
             place = next_sound_entry(self._source, start, self._limit, above, self._bound, end, self._most_read)
             if place is None:
+                if end == self._limit:
+                    self._barren = (start, above)
                 return
             yield place
             if inner and self._legacy_codec(place) == 0:
@@ -150,29 +202,31 @@ class Regions:
         head = self._source.read(position, _TO_ATTRIBUTES)
         return head[-1] & _CODEC_MASK if len(head) == _TO_ATTRIBUTES and head[MAGIC_POSITION] < 2 else None
 
-    def _leads_on(self, position: int, above: int) -> bool:
-        """Whether headers from `position` on lead to a batch whose checksum is right, or several to where all ends."""
+    def _lead_of(self, position: int, above: int) -> _Lead:
+        """What headers from `position` on lead to."""
         chain: list[int] = []
-        while len(chain) < _LONGEST_CHAIN and position not in self._trusted:
+        lead = _Lead.NOWHERE
+        while len(chain) < _LONGEST_CHAIN and position not in self._leads:
             chain.append(position)
             size = self._claimed_size(position, above)
             if size is None:
-                # That a header leads to the file's end may be chance. That two do, one after the other, is none.
+                # That a header leads to the file's end may be chance. That two do, one after the other, is less so.
                 may_end = len(chain) > 1 or not self._to_file_end
                 if may_end and position <= self._limit and self._is_border(position, above):
-                    break
-                return False
+                    lead = _Lead.BORDER
+                break
             header = read_header(self._source, position)
             if header is not None and is_sound(self._source, header):
+                lead = _Lead.GOOD
                 break
             position += size
             if position - chain[0] > _LONGEST_TRIED:
-                return False
+                break
         else:
-            if position not in self._trusted:
-                return False
-        self._trusted = self._trusted if position in self._trusted else frozenset(chain)
-        return True
+            return self._leads.get(position, _Lead.NOWHERE)
+        if lead is not _Lead.NOWHERE:
+            self._leads = dict.fromkeys(chain, lead)
+        return lead
 
     def _claimed_size(self, position: int, above: int) -> int | None:
         """The size that a header at `position` claims, if its offset fits; whatever else it says may be wrong."""

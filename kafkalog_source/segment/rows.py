@@ -119,6 +119,7 @@ class SpanReader:
         self._believed: dict[int, int] = {}
         self._resume: Resume | None = None
         self._looked_at = -1
+        self._last_magic: int | None = None
         self._is_at_end = False
         self._damaged_to = -1
         self.next_offset: int | None = None
@@ -144,7 +145,7 @@ class SpanReader:
                 position = self._resume_behind()
                 yield
             elif code == _PAST_OFFSETS:
-                resumed = self._behind_wrong_offset(position)
+                resumed = self._behind_wrong_end(position)
                 if resumed is None:
                     return
                 position = resumed
@@ -173,6 +174,7 @@ class SpanReader:
             code = CODE["offset_above_file"]
         if entries.count == 0:
             return code
+        self._last_magic = entries.entry(entries.count - 1)[2]
         if self._largest_batch < window.size:
             for index in range(entries.count):
                 start, size, *_ = entries.entry(index)
@@ -226,11 +228,15 @@ class SpanReader:
         following = wrong and refuted_by(self._source, wrong, above, bound, self._largest_batch)
         return self._behind_too_high(position, following) if following else position
 
-    def _behind_wrong_offset(self, position: int) -> int | None:
+    def _behind_wrong_end(self, position: int) -> int | None:
         """Where reading goes on if the batch that ends it, at `position`, only seems to lie behind the range."""
         above, span = self._entries.last_offset, self._span
         if above >= span.stop - 1 or span.base_07 is not None:
             return None
+        may_be_set = position == 0 if self._last_magic is None else self._last_magic < _V2
+        if may_be_set and sound_entry_at(self._source, position, above + 1, _MAX_OFFSET) is None:
+            # The offset of a compressed set is its last one. If its magic byte is damaged it passes for its first.
+            return self._behind_damage(position, CODE["bad_crc"])
         following = behind_wrong_offset(self._source, position)
         if following is None or following.position >= span.end or following.first_offset <= above:
             return None
@@ -270,7 +276,10 @@ class SpanReader:
         start, size, *_, last_offset = self._entries.entry(index)
         at, above = position + start, self._offset_before(index)
         is_last = index + 1 == self._entries.count
-        torn = is_last and self._may_end_torn and ends_half_written(self._source, at)
+        end = self._regions.end_of(at, above)
+        # A length that lies may lead to the zeros at the end, over batches that are good.
+        is_claimed = end.position == at + size and not end.is_proved
+        torn = is_last and is_claimed and self._may_end_torn and ends_half_written(self._source, at)
         # Whatever comes later may be there when it is looked for, but not what it follows.
         self._is_at_end = torn or (is_last and self._was_written_since(at))
         self._decoder.skip()
@@ -278,7 +287,6 @@ class SpanReader:
             if torn:
                 self._tell(at, at + size, Kind.TORN, code, error, above)
             return True
-        end = self._regions.end_of(at, above)
         if end.is_proved and end.position == at + size:
             # Its checksum is right, so that it says the truth about itself, but for a wrong offset.
             has_wrong_offset = code in _WRONG_OFFSET and self._entries.entry(index)[2] < _V2

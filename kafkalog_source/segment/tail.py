@@ -45,6 +45,17 @@ def is_zero_to_end(source: LocalFile, position: int) -> bool:
     return True
 
 
+def end_of_data(source: LocalFile, start: int, end: int) -> int:
+    """Behind the last byte in [start, end) that is not zero; `start` if there is none."""
+    while end > start:
+        size = min(_WINDOW_SIZE, end - start)
+        data = source.read(end - size, size).rstrip(b"\0")
+        if data:
+            return end - size + len(data)
+        end -= size
+    return start
+
+
 def ends_half_written(source: LocalFile, position: int) -> bool:
     """Whether the batch at `position`, which is bad, is one that was not yet written to its end.
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import kafkalog_source
-from tests.builders import Batch, Message, Wrapper, encode, partition_dir, write_segment
+from tests.builders import Batch, Message, Record, Wrapper, encode, partition_dir, write_segment
 from tests.builders.disk import Entry
 
 pytestmark = pytest.mark.filterwarnings("ignore::kafkalog_source.errors.DamageWarning")
 
-SIZE_FIELD, CRC_PLACE = 8, 12
+SIZE_FIELD, CRC_PLACE, MAGIC_PLACE = 8, 12, 16
 CRC_PLACE_V2, DELTA_PLACE_V2 = 17, 23
 
 
@@ -67,3 +67,32 @@ def test_whose_length_is_damaged(tmp_path: Path, magic: int, count: int) -> None
         offsets, damage = read(tmp_path, harmed(whole, place) + rest)
         assert offsets == [count, count + 1, count + 2]
         assert damage == [(0, len(whole.encode()))]
+
+
+@pytest.mark.parametrize(
+    "junk", [harmed(Batch(base_offset=1), CRC_PLACE_V2), harmed(Batch(base_offset=1), 10), b"\xfe" * 99]
+)
+def test_before_a_batch_of_more_than_64_mib(tmp_path: Path, junk: bytes) -> None:
+    large = Batch([Record(value=bytes(66 << 20))], 2)
+    offsets, damage = read(tmp_path, encode([Batch()]) + junk + encode([large, Batch(base_offset=3)]))
+    assert offsets == [0, 2, 3]
+    assert damage == [(len(Batch().encode()), len(junk))]
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4"])
+@pytest.mark.parametrize("first", [0, 10])
+@pytest.mark.parametrize("end", [15, 19, 20])
+def test_a_set_that_passes_for_one_behind_the_range(tmp_path: Path, codec: str, first: int, end: int) -> None:
+    """The offset of a set is its last. Read as a batch of format v2 it begins there, behind the range perhaps."""
+    sets = [
+        Wrapper([Message(b"k", b"v", offset + i, 0) for i in range(10)], codec, 0) for offset in range(first, 11, 10)
+    ]
+    data = bytearray(encode(sets))
+    data[-len(sets[-1].encode()) + MAGIC_PLACE] ^= 2
+    directory = partition_dir(tmp_path)
+    write_segment(directory, bytes(data), base_offset=first)
+    scan = kafkalog_source.scan(
+        directory, columns=["offset"], mode="DROPMALFORMED", threads=1, endingOffsets={"topic": {"0": end}}
+    )
+    assert scan.to_table()["offset"].to_pylist() == list(range(first, 10))
+    assert [each["first_offset"] for each in scan.report()["damage"]] == [10]
