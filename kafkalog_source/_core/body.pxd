@@ -21,7 +21,6 @@ cdef class Body:
     cdef Cursor cursor
     cdef Progress progress
     cdef Messages messages
-    cdef Py_ssize_t next_message
     cdef Py_ssize_t position     # where in the body the trouble lies
 
     cdef void start(self, const uint8_t* p, const Entry* e, int64_t window_position, int8_t transaction_state) noexcept nogil

@@ -138,34 +138,31 @@ cdef class Body:
         """A large uncompressed message is read as a set of one."""
         cdef Message message
         cdef int code = parse_message(p, e.size, &message)
-        self.messages.count = 0
-        self.next_message = 0
-        if code == Code.OK and not self.messages.push(&message):
-            return Code.NO_MEMORY
+        if code == Code.OK:
+            self.messages.set_single(&message)
         return code
 
     cdef int open_messages(self, const Entry* e, const Payload* payload) noexcept nogil:
         cdef int code = self.messages.read_set(self.cursor.data, self.cursor.end, &self.position)
-        self.next_message = 0
         if code == Code.OK:
             code = settle_offsets(self.messages, &self.batch, e.previous)
         if code != Code.OK:
             return code
-        self.batch.base_offset = self.messages.items[0].offset
+        self.batch.base_offset = self.messages.first_offset
         return self.check_messages(payload) if self.verify else Code.OK
 
     cdef int check_messages(self, const Payload* payload) noexcept nogil:
         """The checksum of every message inside a wrapper, which Kafka's consumer checks too."""
-        cdef const Message* message
-        cdef Py_ssize_t i
+        cdef Message message
         if not self.functions.has_checksums():
             self.position = payload.bad_message
             return Code.OK if self.position < 0 else Code.INNER_CRC
-        for i in range(self.messages.count):
-            message = &self.messages.items[i]
+        while self.messages.read_next(&message):
             if self.functions.crc32(message.data + 16, message.size - 16) != load_u32(message.data + 12):
                 self.position = message.data - self.cursor.data
                 return Code.INNER_CRC
+            self.messages.next += message.size
+        self.messages.next = 0
         return Code.OK
 
     cdef int read_on(self) noexcept nogil:
@@ -176,9 +173,7 @@ cdef class Body:
         cdef Py_ssize_t count
         cdef int code = Code.OK
         if self.batch.magic < 2:
-            return put_messages(
-                self.messages, &self.next_message, self.cursor.end, &self.batch, &self.wanted, self.columns,
-            )
+            return put_messages(self.messages, &self.batch, &self.wanted, self.columns)
         if self.batch.count < 0:
             return Code.BAD_COUNT
         if self.batch.count > self.cursor.end // SMALLEST_RECORD:

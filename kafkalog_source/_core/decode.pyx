@@ -105,6 +105,12 @@ cdef class Decoder:
         self.ready = 0
         self.refused = -1
 
+    def give_back(self):
+        """Give back memory that only a large payload needed, before other large ones are looked at."""
+        self.start()
+        self.payloads.give_back()
+        self.body.lz4_room.shrink(0)
+
     def skip(self):
         """Leave the entry at `index` out."""
         self.open = False

@@ -19,17 +19,22 @@ cdef struct Message:
 
 
 cdef class Messages:
-    cdef Message* items
-    cdef readonly Py_ssize_t count
-    cdef Py_ssize_t capacity
+    cdef const uint8_t* data
+    cdef Py_ssize_t size
+    cdef Py_ssize_t left         # messages from `next` on
+    cdef Py_ssize_t next         # where the next message begins
+    cdef int64_t base            # what makes offsets absolute
+    cdef int64_t first_offset
+    cdef int64_t last_offset     # as it is in the set
+    cdef bint rising
 
-    cdef bint push(self, const Message* message) noexcept nogil
+    cdef void set_single(self, const Message* message) noexcept nogil
     cdef int read_set(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t* position) noexcept nogil
+    cdef bint read_next(self, Message* message) noexcept nogil
 
 
 cdef int parse_message(const uint8_t* p, Py_ssize_t size, Message* message) noexcept nogil
 cdef void batch_of_message(const Message* message, Batch* b) noexcept nogil
 cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noexcept nogil
 cdef int put_message(const Message* message, const Batch* wrapper, const Wanted* wanted, Table* t) noexcept nogil
-cdef int put_messages(Messages messages, Py_ssize_t* number, Py_ssize_t size, const Batch* wrapper,
-                      const Wanted* wanted, Columns columns) noexcept nogil
+cdef int put_messages(Messages messages, const Batch* wrapper, const Wanted* wanted, Columns columns) noexcept nogil

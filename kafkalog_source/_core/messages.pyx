@@ -2,7 +2,6 @@
 """v0 and v1 messages, alone or inside a compressed wrapper (``LegacyRecord``, ``AbstractLegacyRecordBatch``)."""
 
 from libc.stdint cimport INT32_MAX, int8_t, int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, realloc
 
 from kafkalog_source._core.bytes cimport load_i32, load_i64
 from kafkalog_source._core.codes cimport Code
@@ -67,27 +66,22 @@ cdef void batch_of_message(const Message* message, Batch* b) noexcept nogil:
 
 
 cdef class Messages:
-    """The messages inside one wrapper."""
+    """The messages of one set, found again one after another: a large set is millions of them, so none is kept."""
 
     def __cinit__(self):
-        self.items = NULL
-        self.count = 0
-        self.capacity = 0
+        self.data = NULL
+        self.size = 0
+        self.left = 0
+        self.next = 0
+        self.base = 0
 
-    def __dealloc__(self):
-        free(self.items)
-
-    cdef bint push(self, const Message* message) noexcept nogil:
-        cdef Message* moved
-        if self.count == self.capacity:
-            moved = <Message*>realloc(self.items, max(self.capacity * 2, 64) * sizeof(Message))
-            if moved == NULL:
-                return False
-            self.items = moved
-            self.capacity = max(self.capacity * 2, 64)
-        self.items[self.count] = message[0]
-        self.count += 1
-        return True
+    cdef void set_single(self, const Message* message) noexcept nogil:
+        """Hold one message, which was read before."""
+        self.data = message.data
+        self.size = message.size
+        self.left = 1
+        self.next = 0
+        self.base = 0
 
     cdef int read_set(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t* position) noexcept nogil:
         """Read the whole decompressed set; on an error `position` is the place of the message concerned."""
@@ -95,7 +89,14 @@ cdef class Messages:
         cdef Py_ssize_t at = 0
         cdef int32_t length
         cdef int code
-        self.count = 0
+        self.data = data
+        self.size = 0
+        self.left = 0
+        self.next = 0
+        self.base = 0
+        self.first_offset = -1
+        self.last_offset = -1
+        self.rising = True
         while at < size:
             position[0] = at
             if size - at < LOG_OVERHEAD + 14:
@@ -110,38 +111,47 @@ cdef class Messages:
                 return code
             if message.attributes & 7:
                 return Code.INNER_COMPRESSED
-            if not self.push(&message):
-                return Code.NO_MEMORY
+            if at == 0:
+                self.first_offset = message.offset
+            elif message.offset <= self.last_offset:
+                self.rising = False
+            self.last_offset = message.offset
+            self.left += 1
             at += LOG_OVERHEAD + length
-        return Code.OK if self.count else Code.WRAPPER_EMPTY
+        self.size = size
+        return Code.OK if size else Code.WRAPPER_EMPTY
+
+    cdef bint read_next(self, Message* message) noexcept nogil:
+        """The next message, with its absolute offset; False behind the last. `read_set` found nothing wrong with it."""
+        cdef const uint8_t* p = self.data + self.next
+        if self.next >= self.size:
+            return False
+        parse_message(p, LOG_OVERHEAD + load_i32(p + 8), message)
+        message.offset += self.base
+        return True
 
 
 cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noexcept nogil:
-    """Make the offsets inside a wrapper absolute and see that they rise, from above `previous` on.
+    """Let the offsets inside a wrapper be absolute and see that they rise, from above `previous` on.
 
     A v1 wrapper carries the offset of its last message and the inner ones count from its first; an offset of 0 over
     several messages comes from old librdkafka and means that the first is 0. The offsets in a v0 wrapper are absolute
     (``AbstractLegacyRecordBatch.DeepRecordsIterator``); above the wrapper's own they would not be found by it.
     """
-    cdef int64_t base = 0
-    cdef int64_t last = messages.items[messages.count - 1].offset
-    cdef Py_ssize_t i
+    cdef int64_t last = messages.last_offset
     if last < 0:
         return Code.RECORD_OFFSET
     if b.magic == 1 and b.last_offset != 0:
         if b.last_offset < last:
             return Code.WRAPPER_OFFSET
-        base = b.last_offset - last
+        messages.base = b.last_offset - last
     if b.magic == 0 and b.last_offset < last:
         return Code.WRAPPER_OFFSET
-    for i in range(messages.count):
-        # An inner offset is compared before the base is added, so that the sum cannot overflow.
-        if messages.items[i].offset < 0 or messages.items[i].offset > last:
-            return Code.RECORD_OFFSET
-        if i and messages.items[i].offset + base <= messages.items[i - 1].offset:
-            return Code.RECORD_OFFSET
-        messages.items[i].offset += base
-    if messages.items[0].offset <= previous:
+    # They lie between the first and the last if they rise, so that no sum with the base can overflow.
+    if not messages.rising or messages.first_offset < 0:
+        return Code.RECORD_OFFSET
+    messages.first_offset += messages.base
+    if messages.first_offset <= previous:
         return Code.RECORD_OFFSET
     return Code.OK
 
@@ -189,21 +199,21 @@ cdef int put_message(const Message* message, const Batch* wrapper, const Wanted*
     return Code.OK
 
 
-cdef int put_messages(Messages messages, Py_ssize_t* number, Py_ssize_t size, const Batch* wrapper,
-                      const Wanted* wanted, Columns columns) noexcept nogil:
-    """Rows for the messages from `number` on, out of a set of `size` bytes; FULL when the columns take no more."""
+cdef int put_messages(Messages messages, const Batch* wrapper, const Wanted* wanted, Columns columns) noexcept nogil:
+    """Rows for the messages that are left; FULL when the columns take no more."""
     cdef Table* t = &columns.table
+    cdef Message message
     cdef Py_ssize_t start = t.rows
-    cdef Py_ssize_t left = messages.count - number[0]
-    cdef bint fits = columns.takes_all(left, size)
+    cdef bint fits = columns.takes_all(messages.left, messages.size)
     cdef int code = Code.OK
-    if not reserve_rows(t, min(left, columns.row_target)):
+    if not reserve_rows(t, min(messages.left, columns.row_target)):
         return Code.NO_MEMORY
-    while code == Code.OK and number[0] < messages.count:
-        if not fits and (columns.is_full() or columns.cannot_take(messages.items[number[0]].size)):
+    while code == Code.OK and messages.read_next(&message):
+        if not fits and (columns.is_full() or columns.cannot_take(message.size)):
             code = Code.FULL
             break
-        code = put_message(&messages.items[number[0]], wrapper, wanted, t)
-        number[0] += 1
+        code = put_message(&message, wrapper, wanted, t)
+        messages.next += message.size
+        messages.left -= 1
     fill_batch_columns(t, wrapper, start, t.rows)
     return code

@@ -31,3 +31,4 @@ cdef class Payloads:
     cdef int add(self, int codec, int magic, const uint8_t* p, Py_ssize_t size) except -1
     cdef int check_messages(self, int number) except -1
     cdef void clear(self)
+    cdef void give_back(self)

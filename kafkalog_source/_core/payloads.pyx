@@ -119,3 +119,9 @@ cdef class Payloads:
                 self.first_room.shrink(LARGEST_KEPT)
         self.size = 0
         self.largest = 0
+
+    cdef void give_back(self):
+        """Give back the memory of `clear`ed payloads."""
+        cdef Scratch room
+        for room in self.rooms:
+            room.shrink(0)

@@ -38,17 +38,22 @@ def offsets_of(source: LocalFile, header: EntryHeader, largest_batch: int) -> tu
     columns = Columns(["offset"], BlockPool())
     settings = DecodeSettings(include_control=True, max_decompressed_bytes=largest_batch)
     decoder = make_decoder(columns, Decompressor(largest_batch), settings, 0, _MAX_OFFSET)
-    rows = _rows(columns, decoder, window, entries)
-    return None if rows is None else (rows[0], min(rows[-1], header.last_offset))
+    held = _first_and_last(columns, decoder, window, entries)
+    return None if held is None else (held[0], min(held[1], header.last_offset))
 
 
-def _rows(columns: Columns, decoder: Decoder, window: Scratch, entries: Entries) -> memoryview | None:
+def _first_and_last(columns: Columns, decoder: Decoder, window: Scratch, entries: Entries) -> tuple[int, int] | None:
+    """The first and the last of all offsets, of which the columns hold a part at a time."""
     decoder.start()
-    try:
-        code = decoder.decode(window, 0, entries)
-    except (CodecError, LimitError):
-        return None
-    if code not in (CODE["end"], CODE["full"]) or columns.rows == 0:
-        return None
-    count, taken = columns.take()
-    return memoryview(taken["offset"][2]).cast("B").cast("q")[:count]
+    first: int | None = None
+    last, code = -1, CODE["full"]
+    while code == CODE["full"]:
+        try:
+            code = decoder.decode(window, 0, entries)
+        except (CodecError, LimitError):
+            return None
+        if columns.rows:
+            count, taken = columns.take()
+            offsets = memoryview(taken["offset"][2]).cast("B").cast("q")[:count]
+            first, last = offsets[0] if first is None else first, offsets[-1]
+    return None if first is None or code != CODE["end"] else (first, last)

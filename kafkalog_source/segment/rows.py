@@ -225,6 +225,8 @@ class SpanReader:
         """Where reading goes on at an entry whose offset is not below the next one's: behind it if it is wrong."""
         self._looked_at, above, bound = position, self._entries.last_offset, self._span.bound
         wrong = sound_entry_at(self._source, position, above + 1, bound)
+        if isinstance(self._decoder, Decoder):
+            self._decoder.give_back()
         following = wrong and refuted_by(self._source, wrong, above, bound, self._largest_batch)
         return self._behind_too_high(position, following) if following else position
 
@@ -356,6 +358,8 @@ class SpanReader:
         header = read_header(self._source, position) if end.is_proved else None
         if header is None or position + header.size != end.position or header.last_offset > above:
             return above, None
+        if isinstance(self._decoder, Decoder):
+            self._decoder.give_back()
         held = offsets_of(self._source, header, self._largest_batch)
         if held is None or held[0] < self._span.least:
             return above, None
