@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 from kafkalog_source.errors import DataLossError, printable
 from kafkalog_source.reading.damage_modes import goes_on_behind_damage
 from kafkalog_source.reading.gaps import GapChecks
-from kafkalog_source.segment.damage import raise_damage
+from kafkalog_source.segment.damage import Kind, raise_damage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kafkalog_source._core.transactions import TransactionTracker
     from kafkalog_source.logdir import PartitionLog
     from kafkalog_source.reading.options import ReadOptions
@@ -20,25 +18,69 @@ if TYPE_CHECKING:
 _DOUBT = "open transactions that may have ended there: {}; their records at offsets {} to {} count as open"
 
 
-def largest_checked(options: ReadOptions) -> int | None:
-    """The largest batch of a pass that has to compare checksums, since the read goes on behind damage; or None."""
-    is_checked = goes_on_behind_damage(options) and options.verify_checksums
+def largest_checked(options: ReadOptions, *, is_read: bool) -> int | None:
+    """The largest batch of a pass that has to compare checksums, or None if headers are to be believed.
+
+    Where all that is passed over `is_read` too, and damage ends the read, the reading of the rows compares them: a
+    header that lies makes it fail.
+    """
+    is_checked = options.verify_checksums and (goes_on_behind_damage(options) or not is_read)
     return options.max_decompressed_batch_bytes if is_checked else None
 
 
-def passes_over_damage(
-    options: ReadOptions, tracker: TransactionTracker, warnings: list[str]
-) -> Callable[[Damage], None]:
-    """What a header pass does about damage: an error, or a warning where the mode lets it pass and it matters."""
+class PassedDamage:
+    """What header passes do about damage: an error, or a warning where the mode lets it pass and it matters.
 
-    def on_damage(damage: Damage) -> None:
-        if not goes_on_behind_damage(options):
-            raise_damage(damage)
+    Parameters
+    ----------
+    options : ReadOptions
+    tracker : TransactionTracker
+        Goes through the passes.
+    warnings : list of str
+    low, high : int
+        Rows with offsets in [low, high) are wanted: what damages none of them, nor what becomes of them, is no error.
+    """
+
+    def __init__(
+        self, options: ReadOptions, tracker: TransactionTracker, warnings: list[str], low: int, high: int
+    ) -> None:
+        self._goes_on = goes_on_behind_damage(options)
+        self._tracker = tracker
+        self._warnings = warnings
+        self._low = low
+        self._high = high
+        self._first: Damage | None = None
+
+    def found(self, damage: Damage) -> None:
+        """Told of it by a pass that compares checksums; the tracker counts it as lost."""
+        doubts = self._tracker.in_doubt
+        if self._goes_on:
+            if doubts:
+                self._warnings.append(f"{damage.to_text()}; {_doubts(self._tracker)}")
             return
-        if tracker.in_doubt:
-            warnings.append(f"{damage.to_text()}; {_doubts(tracker)}")
+        if damage.kind is Kind.TORN:
+            return
+        self._first = self._first or damage
+        is_in_doubt = any(first < self._high and last >= self._low for _, first, last in doubts)
+        if is_in_doubt or self._is_wanted(damage):
+            raise_damage(damage)
 
-    return on_damage
+    def found_by_headers(self, damage: Damage) -> None:
+        """Told of it by a pass that believes headers, whose offsets do not tell what it damages."""
+        if self._goes_on:
+            self.found(damage)
+        else:
+            raise_damage(damage)
+
+    def check_last_stable_offset(self) -> None:
+        """Raise if the last stable offset may be too low, because what ended a transaction is lost."""
+        doubted = not self._goes_on and any(first < self._high for _, first, _ in self._tracker.in_doubt)
+        if doubted and self._first is not None:
+            raise_damage(self._first)
+
+    def _is_wanted(self, damage: Damage) -> bool:
+        first, last = damage.first_offset, damage.last_offset
+        return (first is None or first < self._high) and (last is None or last >= self._low)
 
 
 def notice_gap(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.outcomes import TransactionStates
 from kafkalog_source.errors import DataLossError
 from kafkalog_source.logdir import list_logs
-from kafkalog_source.reading.doubts import largest_checked, notice_gap, passes_over_damage
+from kafkalog_source.reading.doubts import PassedDamage, largest_checked, notice_gap
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET, PartitionOffsets
 from kafkalog_source.reading.recovery import as_cut
 from kafkalog_source.reading.splits import TransactionHistory, TransactionsAhead
@@ -106,7 +106,7 @@ class Lookahead:
         self._ahead = each.transactions
         self._below = min(each.high, each.span.bound)
         self._tracker = make_tracker(below=self._below, verify_checksums=finder.options.verify_checksums)
-        self._on_damage = passes_over_damage(finder.options, self._tracker, finder.warnings)
+        self._passed = PassedDamage(finder.options, self._tracker, finder.warnings, each.low, each.high)
         self._pass: HeaderPass | None = None
         self._is_behind = False  # the range's segment
         self._steps = self._all_steps()
@@ -169,6 +169,8 @@ class Lookahead:
         return beside if self._ahead.indexed and not self._ahead.lone else None
 
     def _pass_over(self, source: LocalFile, least: int, bound: int, end: int, txn_index: str | None) -> HeaderPass:
+        # What lies ahead of the range up to the offsets that are wanted, other ranges read.
+        largest = largest_checked(self._finder.options, is_read=bound <= self._each.high)
         return HeaderPass(
             source,
             self._tracker,
@@ -176,9 +178,9 @@ class Lookahead:
             bound=bound,
             end=end,
             is_last=bound == MAX_OFFSET,
-            on_damage=self._on_damage,
+            on_damage=self._passed.found_by_headers if largest is None else self._passed.found,
             txn_index=txn_index,
-            largest_batch=largest_checked(self._finder.options),
+            largest_batch=largest,
         )
 
 

@@ -89,8 +89,11 @@ class OffsetRanges(Ranges):
             return offsets.earliest
         if wanted < offsets.earliest or not offsets.reaches(wanted):
             self._data_loss(limit, offsets, wanted)
-            return offsets.earliest if wanted < offsets.earliest else offsets.latest
-        return wanted
+            if offsets.log.is_cut:
+                # All before the cut was checked, so that no row lies behind it, and all that is cut off is to be told.
+                return max(offsets.earliest, min(wanted, offsets.latest))
+        # Where the log seems to end before the start, rows below it were not asked for.
+        return max(wanted, offsets.earliest)
 
     def _end(self, offsets: PartitionOffsets) -> int:
         limit = self._ending
@@ -130,8 +133,11 @@ class OffsetRanges(Ranges):
         """Warn of damage among the batches that a time was looked for in, if the mode lets it pass."""
         if not goes_on_behind_damage(self._options):
             raise_damage(damage)
-        elif damage.kind is not Kind.TORN:
-            self._warnings.append(f"{damage.to_text()}; records of the time that was looked for may be lost there")
+            return
+        warning = f"{damage.to_text()}; records of the time that was looked for may be lost there"
+        # The start and the end of the range may both be looked for there.
+        if damage.kind is not Kind.TORN and warning not in self._warnings:
+            self._warnings.append(warning)
 
     def _data_loss(self, limit: OffsetLimit, offsets: PartitionOffsets, wanted: int) -> None:
         is_deleted = offsets.log.segments[0].base_offset <= wanted < offsets.earliest

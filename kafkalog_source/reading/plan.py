@@ -154,7 +154,7 @@ class _Chosen:
             self._bytes_read += bytes_read
             if damaged:
                 return iter([each])
-        return limit_records(each, most)
+        return limit_records(each, most, self._options)
 
     def fill(self, report: Report, splits: int) -> None:
         """Write what was chosen into the report."""
@@ -175,7 +175,7 @@ class _Chosen:
                 continue
             known = ranges.known_transactions(offsets, low)
             transactions = self._transactions[number] = PartitionTransactions(offsets, self._options, known)
-            stable = transactions.last_stable_offset(high)
+            stable = transactions.last_stable_offset(high, low)
             self._limits[number] = ranges.up_to_stable(offsets, low, high, stable)
 
     def _ranges(

@@ -5,24 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.reading.live import check_inode
+from kafkalog_source.reading.one_entry import rows_of_entry
 from kafkalog_source.segment.checking import check_span
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.entries import walk_headers
+from kafkalog_source.segment.seek import SegmentPlace
 from kafkalog_source.segment.source import LocalFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.splits import SplitRange
     from kafkalog_source.segment.entries import EntryHeader
 
 
-def limit_records(whole: SplitRange, most: int) -> Iterator[SplitRange]:
-    """`whole` in ranges of at most `most` offsets each, cut where batches begin.
+def limit_records(whole: SplitRange, most: int, options: ReadOptions) -> Iterator[SplitRange]:
+    """`whole` in ranges of at most `most` records each, cut where batches begin.
 
-    A batch that spans more, of as many records at least, is named by several ranges, each of which wants other offsets
-    of it. What lies behind the last header that can be walked makes a range of its own.
+    A batch of more records is named by several ranges, each of which wants other offsets of it. What a header says of
+    offsets and counts may be wrong, and a range for every `most` offsets of what it says would take all memory: so such
+    a batch is decoded, and cut at offsets that it has. It is cut into no more ranges than it has bytes. What lies
+    behind the last header that can be walked makes a range of its own.
     """
     if whole.size == 0:
         # There are no offsets to count, yet the range is read for what is missing behind it.
@@ -32,29 +38,57 @@ def limit_records(whole: SplitRange, most: int) -> Iterator[SplitRange]:
     start = end = whole.span.start
     next_offset = low
     least, told = whole.span.least, 0
-    for header in _headers(whole):
+    # What a wrapper holds is not cut off at offsets of the batch before it, or nobody would see that it contradicts it.
+    piece = whole
+    for source, header in _headers(whole):
         if header.last_offset >= low + most:
             if end > start:
-                yield _range(whole, start, end, low, next_offset, told)
+                yield _range(piece, start, end, low, next_offset, told)
             start, told = header.position, 0
+            piece = replace(whole, span=replace(whole.span, least=least))
             # A wrapper carries the offset of its last record only.
             low = next_offset if header.record_count is None else max(low, header.first_offset)
-            sparse = header.record_count is not None and header.record_count <= most
-            while not sparse and header.last_offset >= low + most and low + most < whole.high:
-                yield _range(whole, start, header.position + header.size, low, low + most, told)
-                low, told = low + most, header.position + header.size
+            may_hold_more = header.record_count is None or header.record_count > most
+            if may_hold_more and header.last_offset >= low + most and low + most < whole.high:
+                for cut in _cuts_inside(source, header, piece, low, most, options):
+                    yield _range(piece, start, header.position + header.size, low, cut, told)
+                    low, told = cut, header.position + header.size
         end = header.position + header.size
         least = header.last_offset + 1
         next_offset = min(whole.high, least)
     if end > start and low < next_offset:
-        yield _range(whole, start, end, low, next_offset, told)
+        yield _range(piece, start, end, low, next_offset, told)
     if end < whole.span.end and next_offset < whole.high:
         # Its offsets lie above those before it, or a wrong one among these would hide all that follow.
         behind = _range(whole, end, whole.span.end, next_offset, whole.high, 0)
         yield replace(behind, span=replace(behind.span, least=least))
 
 
-def _headers(whole: SplitRange) -> Iterator[EntryHeader]:
+def _cuts_inside(
+    source: LocalFile, header: EntryHeader, whole: SplitRange, low: int, most: int, options: ReadOptions
+) -> list[int]:
+    """The offsets in [low, whole.high) of a batch at which ranges of at most `most` of its records begin.
+
+    None of them if it cannot be decoded: whoever reads it is told why.
+    """
+    place = SegmentPlace(whole.path, whole.span.least, whole.span.bound)
+    most = max(most, -(-(header.record_count or 0) // header.size))
+    cuts: list[int] = []
+    seen = 0
+    try:
+        for rows in rows_of_entry(source, header, place, ["offset"], low, options):
+            first = -seen % most
+            cuts += rows["offset"][first::most].to_pylist()
+            seen += rows.num_rows
+            if len(cuts) > header.size:
+                cuts = cuts[::2]
+                most *= 2
+    except KafkaLogError:
+        return []
+    return [each for each in cuts[1:] if each < whole.high]
+
+
+def _headers(whole: SplitRange) -> Iterator[tuple[LocalFile, EntryHeader]]:
     """The headers of batches that may hold wanted records, and those before the first of them."""
     with LocalFile(whole.path) as source:
         check_inode(source, whole.inode)
@@ -62,7 +96,7 @@ def _headers(whole: SplitRange) -> Iterator[EntryHeader]:
             if header.position >= whole.span.end or (header.magic == 2 and header.first_offset >= whole.high):
                 return
             if header.last_offset >= whole.low:
-                yield header
+                yield source, header
 
 
 def _range(whole: SplitRange, start: int, end: int, low: int, high: int, told_before: int) -> SplitRange:

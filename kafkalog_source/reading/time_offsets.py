@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kafkalog_source.reading.one_entry import rows_of_entry
+from kafkalog_source.reading.partition_offsets import MAX_OFFSET
+from kafkalog_source.segment.batch_headers import checked_headers
 from kafkalog_source.segment.damage import raise_damage
+from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.seek import Seeker, may_hold_time, scan_start_for_time
 
 if TYPE_CHECKING:
@@ -27,8 +30,8 @@ def offset_at_time(
 ) -> int | None:
     """The first offset whose record has a timestamp of at least `timestamp_ms`; None if there is none.
 
-    The time index says where to begin in a segment; from there batch headers are read, and a batch is decoded only
-    if its header says that it may hold such a record. What `on_damage` lets pass is left out.
+    The time index says where to begin in a segment; from there batches are read, and one is decoded only if its header
+    says that it may hold such a record. What `on_damage` lets pass is left out.
     """
     for place in offsets.places():
         # Messages of Kafka 0.7 carry no time.
@@ -46,12 +49,37 @@ def _offset_in_segment(
     seeker: Seeker, least: int, timestamp_ms: int, options: ReadOptions, on_damage: Callable[[Damage], None]
 ) -> int | None:
     start = max(least, scan_start_for_time(seeker, timestamp_ms))
-    for header in seeker.headers_from(start, on_damage):
+    for header in _headers_from(seeker, start, options, on_damage):
         if may_hold_time(header, timestamp_ms):
             found = _offset_in_batch(seeker, header, start, timestamp_ms, options, on_damage)
             if found is not None:
                 return found
     return None
+
+
+def _headers_from(
+    seeker: Seeker, start: int, options: ReadOptions, on_damage: Callable[[Damage], None]
+) -> Iterator[EntryHeader]:
+    """The headers of the batches that may hold offsets from `start` on.
+
+    A wrong length would lead over batches that hold the time, and a wrong time past one of them. So a header is
+    believed when the checksum of its batch is right, for which all of it is read.
+    """
+    if not options.verify_checksums:
+        yield from seeker.headers_from(start, on_damage)
+        return
+
+    def tell(damage: Damage) -> None:
+        # What the time index proves to be older may be damaged.
+        if damage.last_offset is None or damage.last_offset >= start:
+            on_damage(damage)
+
+    place, is_last = seeker.place, seeker.place.bound == MAX_OFFSET
+    position, end = seeker.start_of(start), seeker.source.size
+    span = Span(position, end, place.least, place.bound, MAX_OFFSET, to_file_end=True, torn_is_benign=is_last)
+    for header in checked_headers(seeker.source, span, options.max_decompressed_batch_bytes, tell):
+        if header.last_offset >= start:
+            yield header
 
 
 def _offset_in_batch(

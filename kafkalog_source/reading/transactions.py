@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError, KafkaLogError, LogDirError
-from kafkalog_source.reading.doubts import largest_checked, notice_gap, passes_over_damage
+from kafkalog_source.reading.doubts import PassedDamage, largest_checked, notice_gap
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.splits import TransactionHistory
 from kafkalog_source.segment.bounds import next_offset
+from kafkalog_source.segment.checking import check_span
+from kafkalog_source.segment.damage import Kind
 from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.producer_snapshot import read_producer_snapshot
+from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 from kafkalog_source.segment.txn_index import read_txn_index
@@ -29,9 +32,14 @@ if TYPE_CHECKING:
     from kafkalog_source.logdir import SegmentFile
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
+    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.producer_snapshot import OpenTransactions
     from kafkalog_source.segment.seek import SegmentPlace
     from kafkalog_source.segment.txn_index import AbortedTransaction
+
+
+_WORTH_BELIEVING = 1 << 20
+"""A smaller segment is checked at once: that costs less than to find out whether its rows are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,16 @@ class _Tail:
 
     start: int
     history: TransactionHistory
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """From an `offset` in segment number `start`, where the transactions `begun` are open, to the offset `end`."""
+
+    start: int
+    offset: int
+    begun: OpenTransactions
+    end: int
 
 
 class PartitionTransactions:
@@ -92,22 +110,72 @@ class PartitionTransactions:
         self.warnings: list[str] = []
         self.bytes_read = 0
 
-    def last_stable_offset(self, high: int) -> int:
+    def last_stable_offset(self, high: int, low: int | None = None) -> int:
         """The first offset of the oldest open transaction, or `high`, above which nothing is wanted, if that is lower.
 
         What a high watermark hides counts as not written: a transaction that is ended above it is open.
+
+        Parameters
+        ----------
+        high : int
+        low : int, optional
+            The rows in [low, last stable offset) are read after this; if not given, none need be.
+
+        Raises
+        ------
+        CorruptBatchError, DataLossError
+            What became of the transactions of these rows is lost, and the mode ends at damage.
         """
         end = self._visible_end()
         start, offset, begun = self._remembered(end) or self._newest_snapshot(end)
         if high <= offset and all(first >= high for _, first in begun):
             self.reached = KnownTransactions(offset, begun)
             return high
-        tracker = make_tracker(begun, stop=end, verify_checksums=self._options.verify_checksums)
-        self._follow(tracker, start, end, offset)
+        tracker = self._tracker_at(_Way(start, offset, begun, end), high if low is None else low, high)
         if not (tracker.undecided or tracker.in_doubt):
             self.reached = KnownTransactions(max(offset, tracker.last_offset + 1), tracker.open)
         self._tail = _Tail(start, TransactionHistory(tracker.aborted, tracker.open, tracker.undecided))
-        return min([high, *(first for _, first in tracker.open)])
+        return _stable(tracker, high)
+
+    def _tracker_at(self, way: _Way, low: int, high: int) -> TransactionTracker:
+        """A tracker at the end of the log, which has believed no header that nobody checks.
+
+        Headers of segments whose rows are all read are believed at first. If what they say is that some of them are
+        not read after all, these are checked.
+        """
+        warnings = len(self.warnings)
+        tracker = self._follow(way, low, high, high)
+        stable = _stable(tracker, high)
+        unread = [
+            number
+            for number in range(way.start, len(self._places))
+            if self._largest_checked(number, low, high) is None
+            and self._largest_checked(number, low, stable) is not None
+        ]
+        if any(self._is_damaged(number, way) for number in unread):
+            del self.warnings[warnings:]
+            return self._follow(way, low, high, low)
+        return tracker
+
+    def _largest_checked(self, number: int, low: int, high: int) -> int | None:
+        """The largest batch of a pass over a segment that compares checksums; None if reading [low, high) does it."""
+        place = self._places[number]
+        is_read = low <= place.least and place.bound <= high and self._log.segments[number].size >= _WORTH_BELIEVING
+        return largest_checked(self._options, is_read=is_read)
+
+    def _is_damaged(self, number: int, way: _Way) -> bool:
+        segment, place = self._log.segments[number], self._places[number]
+        source = self._open(segment) if place.least < way.end else None
+        if source is None:
+            return False
+        found: list[Damage] = []
+        position = self._position_of(way.offset, place) if number == way.start else 0
+        is_last = number == len(self._places) - 1
+        span = Span(position, segment.size, place.least, place.bound, way.end, True, is_last)
+        with source:
+            check_span(source, span, found.append, self._options.max_decompressed_batch_bytes)
+            self.bytes_read += source.bytes_read
+        return any(each.kind is not Kind.TORN for each in found)
 
     def _remembered(self, end: int) -> tuple[int, int, OpenTransactions] | None:
         """The same as of the newest snapshot, out of what is known."""
@@ -229,17 +297,20 @@ class PartitionTransactions:
         if warning is not None:
             self.warnings.append(warning)
 
-    def _follow(self, tracker: TransactionTracker, start: int, end: int, offset: int) -> None:
-        """Take the tracker from an offset in segment number `start` to the log's end."""
-        for number in range(start, len(self._places)):
+    def _follow(self, way: _Way, low: int, high: int, read_below: int) -> TransactionTracker:
+        """Take a tracker to the log's end; the rows in [low, high) are wanted, and those in [low, read_below) read."""
+        tracker = make_tracker(way.begun, stop=way.end, verify_checksums=self._options.verify_checksums)
+        passed = PassedDamage(self._options, tracker, self.warnings, low, high)
+        for number in range(way.start, len(self._places)):
             segment, place = self._log.segments[number], self._places[number]
-            if place.least >= end:
-                return
+            if place.least >= way.end:
+                break
             source = self._open(segment)
             if source is None:
                 continue
-            if number > start:
+            if number > way.start:
                 self.bytes_read += notice_gap(self._log, place.least, tracker, self._options, self.warnings)
+            largest = self._largest_checked(number, low, read_below)
             with source:
                 HeaderPass(
                     source,
@@ -248,11 +319,13 @@ class PartitionTransactions:
                     bound=place.bound,
                     end=segment.size,
                     is_last=number == len(self._places) - 1,
-                    on_damage=passes_over_damage(self._options, tracker, self.warnings),
+                    on_damage=passed.found_by_headers if largest is None else passed.found,
                     txn_index=None if self._log.lone else segment.txn_index,
-                    largest_batch=largest_checked(self._options),
-                ).run(self._position_of(offset, place) if number == start else 0)
+                    largest_batch=largest,
+                ).run(self._position_of(way.offset, place) if number == way.start else 0)
                 self.bytes_read += source.bytes_read
+        passed.check_last_stable_offset()
+        return tracker
 
     def _position_of(self, offset: int, place: SegmentPlace) -> int:
         """Where a batch begins with all from `offset` on at or behind it."""
@@ -277,6 +350,10 @@ class PartitionTransactions:
             raise error
         self.warnings.append(str(error))
         return None
+
+
+def _stable(tracker: TransactionTracker, high: int) -> int:
+    return min([high, *(first for _, first in tracker.open)])
 
 
 def _open_same(path: str, segment: SegmentFile) -> LocalFile | None:

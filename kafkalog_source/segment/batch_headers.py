@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +13,9 @@ from kafkalog_source._core.walk import Entries, HeaderTable
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.format import V2_HEADER_SIZE, Codec
+from kafkalog_source.segment.checking import checked_steps
+from kafkalog_source.segment.damage import Damage
+from kafkalog_source.segment.entries import EntryHeader, HeaderRun
 from kafkalog_source.segment.opening import span_reader
 from kafkalog_source.segment.watching import Watch, WatchedDecoder, WatchedDecoder07
 from kafkalog_source.segment.window import Window
@@ -19,7 +23,6 @@ from kafkalog_source.segment.window import Window
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.rows import Span
     from kafkalog_source.segment.source import LocalFile
 
@@ -118,6 +121,52 @@ class BatchHeaders:
             decoder = made_07
         decoder.watch = Watch([self.table], span)
         return span_reader(source, span, decoder, self.memory, self.largest_batch, on_damage)
+
+
+def checked_headers(
+    source: LocalFile, span: Span, largest_batch: int, on_damage: Callable[[Damage], None]
+) -> Iterator[EntryHeader]:
+    """The headers of the batches of a span whose checksums are right; not of Kafka 0.7.
+
+    What is read and found to be damaged lies some way ahead of what was given. It is told of in its place among the
+    headers, so that nobody hears of damage behind the batch that was looked for.
+
+    Parameters
+    ----------
+    source : LocalFile
+    span : Span
+    largest_batch : int
+        A batch of more bytes is damage.
+    on_damage : callable
+        Told of what no header is given of. If it returns, those behind are given.
+    """
+    found = _Found()
+    for _ in checked_steps(source, span, found, found.in_order.append, largest_batch):
+        yield from found.headers(on_damage)
+    yield from found.headers(on_damage)
+
+
+class _Found:
+    """Headers and damage in the order in which they lie in the file."""
+
+    def __init__(self) -> None:
+        self.in_order: deque[EntryHeader | Damage] = deque()
+
+    def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
+        """See `Taker`."""
+        last_start, last_size, *_ = entries.entry(stop - 1)
+        with window.view(0, last_start + last_size) as data:
+            run = HeaderRun(window_position, entries, data)
+            self.in_order.extend(run.header(index) for index in range(start, stop))
+
+    def headers(self, on_damage: Callable[[Damage], None]) -> Iterator[EntryHeader]:
+        """Hand over what was found."""
+        while self.in_order:
+            each = self.in_order.popleft()
+            if isinstance(each, Damage):
+                on_damage(each)
+            else:
+                yield each
 
 
 class _Decoder(WatchedDecoder):

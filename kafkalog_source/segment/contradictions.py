@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.entries import EntryHeader
     from kafkalog_source.segment.source import LocalFile
 
+_MAX_OFFSET = 2**63 - 1
+_V2 = 2
 TOO_HIGH = ("the offset is above that of the batches behind it", "offsets that rise")
 """What is wrong with a batch that is refuted, and what was expected."""
 
@@ -28,6 +30,16 @@ def behind_wrong_offset(source: LocalFile, position: int) -> EntryHeader | None:
     if header is None or following is None or following.first_offset > header.last_offset:
         return None
     return following
+
+
+def passes_for_batch(source: LocalFile, position: int, above: int, last_magic: int | None) -> bool:
+    """Whether what is at `position`, behind an entry of `last_magic`, may be a compressed set with a wrong magic byte.
+
+    The offset of such a set is its last one. Taken for that of a batch it is the first, which may lie behind all that
+    is wanted. Behind batches of format v2 there are no sets.
+    """
+    may_be_set = position == 0 if last_magic is None else last_magic < _V2
+    return may_be_set and sound_entry_at(source, position, above + 1, _MAX_OFFSET) is None
 
 
 def refuted_by(

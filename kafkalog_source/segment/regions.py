@@ -53,10 +53,13 @@ class End:
     position : int
     is_proved : bool
         Whether a checksum proves that a batch ends there.
+    holds_batch : bool
+        Whether what lies before it seems to hold a good batch, which may be one of the log or what a record holds.
     """
 
     position: int
     is_proved: bool
+    holds_batch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +146,11 @@ class Regions:
             if proved is not None:
                 return End(proved, True)
         if claimed is not None and self._is_border(claimed, above if first is None else None):
-            lies = first is not None and first < claimed and self._is_log_before_zeros(first, claimed, above)
-            return End(first if lies and first is not None else claimed, False)
+            if first is None or first >= claimed:
+                return End(claimed, False)
+            if self._is_log_before_zeros(first, claimed, above):
+                return End(first, False)
+            return End(claimed, False, holds_batch=True)
         if trail.ends_at(self._limit):
             return End(self._limit, True)
         return End(self._limit if first is None else first, False)

@@ -11,7 +11,7 @@ from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import problem_of
 from kafkalog_source.errors import CodecError, LimitError
 from kafkalog_source.format import LOG_OVERHEAD, V2_HEADER_SIZE
-from kafkalog_source.segment.contradictions import TOO_HIGH, behind_wrong_offset, refuted_by
+from kafkalog_source.segment.contradictions import TOO_HIGH, behind_wrong_offset, passes_for_batch, refuted_by
 from kafkalog_source.segment.damage import Damage, Kind, too_large_error, words_of
 from kafkalog_source.segment.entries import read_header, sound_entry_at
 from kafkalog_source.segment.lost import offsets_of
@@ -131,8 +131,7 @@ class SpanReader:
 
     def __iter__(self) -> Iterator[None]:
         """Give way whenever the columns are full, and behind all damage; rows may be left in them at the end."""
-        position = self._span.start
-        want = FIRST_WINDOW_SIZE
+        position, want = self._span.start, FIRST_WINDOW_SIZE
         while position < self._span.end:
             self._window.fill(position, want)
             code = self._walk(position)
@@ -235,9 +234,7 @@ class SpanReader:
         above, span = self._entries.last_offset, self._span
         if above >= span.stop - 1 or span.base_07 is not None:
             return None
-        may_be_set = position == 0 if self._last_magic is None else self._last_magic < _V2
-        if may_be_set and sound_entry_at(self._source, position, above + 1, _MAX_OFFSET) is None:
-            # The offset of a compressed set is its last one. If its magic byte is damaged it passes for its first.
+        if passes_for_batch(self._source, position, above, self._last_magic):
             return self._behind_damage(position, CODE["bad_crc"])
         following = behind_wrong_offset(self._source, position)
         if following is None or following.position >= span.end or following.first_offset <= above:
@@ -280,7 +277,7 @@ class SpanReader:
         is_last = index + 1 == self._entries.count
         end = self._regions.end_of(at, above)
         # A length that lies may lead to the zeros at the end, over batches that are good.
-        is_claimed = end.position == at + size and not end.is_proved
+        is_claimed = end.position == at + size and not end.is_proved and not end.holds_batch
         torn = is_last and is_claimed and self._may_end_torn and ends_half_written(self._source, at)
         # Whatever comes later may be there when it is looked for, but not what it follows.
         self._is_at_end = torn or (is_last and self._was_written_since(at))

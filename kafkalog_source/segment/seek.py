@@ -23,6 +23,7 @@ from kafkalog_source.segment.entries import (
     walk_runs,
 )
 from kafkalog_source.segment.index import OffsetIndex, TimeIndex
+from kafkalog_source.segment.regions import Regions
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.tail import is_zero_to_end, next_sound_entry
 
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 _LARGEST_DECODED = 16 << 20
 """Of larger wrappers the first offset is not found out while seeking."""
 _NO_BATCH = "no batch begins here, and batches follow"
+_MOST_UNPROVED = 64
+"""Headers at the end of a file that are looked through for one whose checksum is right."""
+_MOST_READ, _MOST_TIMES_READ = 4 << 30, 16
+"""What is read in search of the last batch, in bytes and times the file's size: lying headers must not take hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,20 +169,48 @@ class Seeker:
     def last_header(self, *, behind_damage: bool = False) -> EntryHeader | None:
         """The last header that can be reached; None for a file without one.
 
-        It may lie behind damage anyway if the index leads there; with `behind_damage` it is looked for.
+        It may lie behind damage anyway if the index leads there. With `behind_damage` it is looked for, and a header
+        whose checksum is wrong is given only if no other is found behind the place where it begins.
         """
         entry = self._offsets.before(self.source.size)
-        position: int | None = entry.position if entry is not None and self._sound(entry.position) is not None else 0
-        header: EntryHeader | None = None
-        while position is not None:
-            header = next(iter(deque(self._walk(position), maxlen=1)), header)
-            if not behind_damage:
+        position = entry.position if entry is not None and self._sound(entry.position) is not None else 0
+        if behind_damage:
+            return self._last_behind_damage(position)
+        return next(iter(deque(self._walk(position), maxlen=1)), None)
+
+    def _last_behind_damage(self, position: int) -> EntryHeader | None:
+        """The last header from a batch's `position` on, found by going on behind damage as the reading of rows does."""
+        source, bound = self.source, self.place.bound
+        regions = Regions(source, source.size, bound, to_file_end=True)
+        most_read = source.bytes_read + _MOST_READ + _MOST_TIMES_READ * source.size
+        last: EntryHeader | None = None
+        above = self.place.least - 1
+        while position < source.size and source.bytes_read < most_read:
+            ending = deque(self._walk(position, above + 1), maxlen=_MOST_UNPROVED)
+            before = ending[-2].last_offset if len(ending) > 1 else above
+            # A length that lies may have led over any number of good batches, so the last header has to be proved.
+            unproved = self._pop_unproved(ending)
+            if unproved:
+                last, position = unproved[-1], unproved[0].position
+                above = ending[-1].last_offset if ending else above
+            elif ending:
+                last = ending[-1]
+                position = last.position + last.size
+                if self._refuting(last, position, before) is not None:
+                    above = before
+                    continue
+                above = last.last_offset
+            if is_zero_to_end(source, position):
                 break
-            end, above = (
-                (0, self.place.least - 1) if header is None else (header.position + header.size, header.last_offset)
-            )
-            position = self._behind_damage(end, above)
-        return header
+            position = regions.end_of(position, above).position
+        return last
+
+    def _pop_unproved(self, ending: deque[EntryHeader]) -> list[EntryHeader]:
+        """Take the headers behind the last one whose checksum is right away from `ending`."""
+        unproved: list[EntryHeader] = []
+        while ending and not is_sound(self.source, ending[-1]):
+            unproved.append(ending.pop())
+        return unproved[::-1]
 
     def _walk(self, position: int, least: int | None = None) -> Iterator[EntryHeader]:
         return walk_headers(self.source, position, self.place.least if least is None else least, self.place.bound)
@@ -275,7 +308,7 @@ class Seeker:
 def scan_start_for_time(seeker: Seeker, timestamp_ms: int) -> int:
     """An offset with no record of at least `timestamp_ms` before it in the segment.
 
-    The time index's entry is taken when the batch that it names has that very timestamp.
+    The time index's entry is taken when the batch that it names has that very timestamp, and a right checksum.
     """
     place = seeker.place
     with TimeIndex(place.time_index, place.least) as times:
@@ -286,7 +319,7 @@ def scan_start_for_time(seeker: Seeker, timestamp_ms: int) -> int:
     header = next(seeker.headers_from(entry.offset, lambda _: None), None)
     if header is None or header.first_offset > entry.offset or header.max_timestamp_ms != entry.timestamp_ms:
         return place.least
-    return entry.offset + 1
+    return entry.offset + 1 if is_sound(seeker.source, header) else place.least
 
 
 def may_hold_time(header: EntryHeader, timestamp_ms: int) -> bool:

@@ -1,9 +1,10 @@
 """Transactions by a pass over the headers of a file, the bodies of control batches aside.
 
 A header tells the truth where the batch's checksum is right, which costs reading all
-of it. Where damage ends the read that asks, the reading of the rows will notice.
-Where it does not, every checksum is compared here too: a batch that seems to reach
-over others would hide their markers.
+of it. Where damage ends the read that asks, and that read meets every header that is
+passed over, the reading of the rows will notice. Elsewhere every checksum is compared
+here too: a batch that seems to reach over others would hide their markers, and one
+that seems to be of another producer would begin a transaction that never ends.
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ class HeaderPass:
         return self._header_steps() if self._largest_batch is None else self._checked_steps(self._largest_batch)
 
     def _checked_steps(self, largest_batch: int) -> Iterator[None]:
-        span = Span(self.position, self._end, self._least, self._bound, _MAX_OFFSET, True, self._is_last)
+        stop = self._tracker.stop
+        span = Span(self.position, self._end, self._least, self._bound, stop, True, self._is_last)
         taker = _Follower(self._follow_read)
         for _ in checked_steps(self._source, span, taker, self._lose, largest_batch):
             if self._tracker.is_settled:

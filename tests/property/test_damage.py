@@ -141,7 +141,7 @@ def test_what_is_written_over_a_file_costs_no_more_than_is_told(
         at = data.draw(st.integers(0, len(before)))
         over = data.draw(st.booleans())
         entries = next(each for base_offset, each in content if log.stem == f"{base_offset:020d}")
-        assume(not any(only_changes_offset(at - start, len(block), over) for start in positions(entries)))
+        assume(not any(only_changes_offset(before, block, at, start, over) for start in positions(entries)))
         after = block + before[at + len(block) * over :]
         # A file that ends in zeros ends where they begin, as a broker left it: nothing tells that there was more.
         assume(any(after))
@@ -154,9 +154,17 @@ def test_what_is_written_over_a_file_costs_no_more_than_is_told(
         assert wrong == [] or told == []
 
 
-def only_changes_offset(at: int, size: int, over: bool) -> bool:
-    """Whether so many bytes, put at this place of an entry, leave all of it as it was but its first field."""
-    return at >= 0 and at + size <= OFFSET_SIZE if over else 0 < at <= OFFSET_SIZE
+def only_changes_offset(before: bytes, block: bytes, at: int, start: int, over: bool) -> bool:
+    """Whether a block at this place leaves all of the entry that begins at `start` as it was but its first field."""
+    if over:
+        changed = [at + i for i, byte in enumerate(block) if before[at + i : at + i + 1] != bytes([byte])]
+        return bool(changed) and all(start <= each < start + OFFSET_SIZE for each in changed)
+    while not 0 < at - start <= OFFSET_SIZE:
+        # Behind a byte like its last one a block is the same as before it.
+        if at <= start or before[at - 1] != block[-1]:
+            return False
+        block, at = block[-1:] + block[:-1], at - 1
+    return True
 
 
 def covers(region: dict[str, Any], offset: int) -> bool:

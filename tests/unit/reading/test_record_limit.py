@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 import kafkalog_source
+from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.read import read_split
 from tests.builders import Batch, Message, Record, Wrapper, partition_dir, write_segment
@@ -91,6 +92,76 @@ def test_messages_far_apart_make_few_splits(tmp_path: Path) -> None:
     directory = partition_dir(tmp_path)
     write_segment(directory, [Message(offset=10**9 * i) for i in range(4)])
     assert records_of_each_split(directory, maxRecordsPerPartition=1) == [[10**9 * i] for i in range(4)]
+
+
+def test_a_batch_far_larger_than_its_bytes_is_not_cut_into_more_ranges_than_it_has_bytes(tmp_path: Path) -> None:
+    directory = partition_dir(tmp_path)
+    log = write_segment(directory, [Batch([Record(offset_delta=i) for i in range(4000)], codec="zstd")])
+    splits = kafkalog_source.scan(directory, maxRecordsPerPartition=1).splits()
+    assert log.stat().st_size < 4000
+    assert 10 < len(splits) <= log.stat().st_size
+    found = kafkalog_source.scan(directory, columns=["offset"], maxRecordsPerPartition=1).to_table()
+    assert found["offset"].to_pylist() == list(range(4000))
+
+
+def flipped_bits(directory: Path, parts: Sequence[Entry], number: int, fields: Sequence[range]) -> Iterator[int]:
+    """Write the log with each bit of some fields of one of its batches flipped; gives the size of the file."""
+    content = [each.encode() for each in parts]
+    for byte in (byte for field in fields for byte in field):
+        for bit in range(8):
+            lying = bytearray(content[number])
+            lying[byte] ^= 1 << bit
+            whole = b"".join([*content[:number], lying, *content[number + 1 :]])
+            write_segment(directory, whole)
+            yield len(whole)
+
+
+OFFSET, LENGTH, LAST_OFFSET_DELTA, COUNT = range(8), range(8, 12), range(23, 27), range(57, 61)
+DAMAGED: dict[str, tuple[Sequence[Entry], Sequence[range]]] = {
+    "batches": ([batch(3 * i, 3) for i in range(6)], (OFFSET, LENGTH, LAST_OFFSET_DELTA, COUNT)),
+    "wrappers of v1": ([wrapper(5 * i, 5) for i in range(3)], (OFFSET, LENGTH)),
+    "wrappers of v0": ([wrapper(5 * i, 5, 0) for i in range(3)], (OFFSET, LENGTH)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::kafkalog_source.errors.DamageWarning")
+@pytest.mark.parametrize("most", [2, 100])
+@pytest.mark.parametrize("mode", ["FAILFAST", "DROPMALFORMED"])
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize(("name", "number"), [(name, number) for name in DAMAGED for number in (1, -1)])
+def test_no_bit_makes_more_splits_than_the_file_has_bytes(
+    tmp_path: Path, name: str, number: int, mode: str, most: int, verify: bool
+) -> None:
+    """Nothing of what a header says of offsets is believed before there are records to prove it."""
+    directory = partition_dir(tmp_path)
+    parts, fields = DAMAGED[name]
+    for size in flipped_bits(directory, parts, number % len(parts), fields):
+        scan = kafkalog_source.scan(
+            directory, columns=["offset"], mode=mode, threads=1, verifyChecksums=verify, maxRecordsPerPartition=most
+        )
+        assert len(scan.splits()) <= size // 8
+        plainly = kafkalog_source.scan(directory, columns=["offset"], mode=mode, threads=1, verifyChecksums=verify)
+        try:
+            wanted = plainly.to_table()["offset"].to_pylist()
+        except KafkaLogError:
+            with pytest.raises(KafkaLogError):
+                scan.to_table()
+            continue
+        if verify:
+            assert scan.to_table()["offset"].to_pylist() == wanted
+            assert bool(scan.report()["damage"]) == bool(plainly.report()["damage"])
+
+
+def test_a_batch_whose_records_cannot_be_counted(tmp_path: Path) -> None:
+    """A batch that cannot be decoded is read as a whole, and says then what is wrong with it."""
+    directory = partition_dir(tmp_path)
+    content = bytearray(Batch([Record(offset_delta=i) for i in range(50)]).encode())
+    content[-1] ^= 1
+    write_segment(directory, bytes(content))
+    scan = kafkalog_source.scan(directory, maxRecordsPerPartition=2)
+    assert len(scan.splits()) == 1
+    with pytest.raises(KafkaLogError, match="checksum"):
+        scan.to_table()
 
 
 def test_a_torn_tail_is_read_too(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import kafkalog_source
 from kafkalog_source.errors import KafkaLogError, OptionError
-from tests.builders import Batch, Message, Record, Wrapper, partition_dir, time_index, write_segment
+from tests.builders import Batch, Message, Record, Wrapper, offset_index, partition_dir, time_index, write_segment
 
 T = 1_600_000_000_000
 
@@ -136,11 +136,17 @@ def test_a_damaged_batch_that_may_hold_the_time_is_an_error(tmp_path: Path) -> N
         rows(directory, startingTimestamp=T + 5)
 
 
-def test_few_bytes_are_read_to_find_a_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("indexed", [True, False])
+def test_few_bytes_are_read_to_find_a_time(tmp_path: Path, indexed: bool) -> None:
+    """Batches that are passed over are read to be checked, unless an index says where to begin or the user trusts."""
     directory = partition_dir(tmp_path)
     batches = [Batch([Record(value=bytes(20_000))], base_offset=i, base_timestamp=T + i) for i in range(500)]
-    log = write_segment(directory, batches)
-    scan = kafkalog_source.scan(directory, startingTimestamp=T + 490, columns=["offset"], threads=1)
+    sizes = [len(each.encode()) for each in batches]
+    index = offset_index([(i, sum(sizes[:i])) for i in range(1, 500)]) if indexed else None
+    times = time_index([(T + i, i) for i in range(500)]) if indexed else None
+    log = write_segment(directory, batches, index=index, timeindex=times)
+    options = {"startingTimestamp": T + 490, "verifyChecksums": indexed}
+    scan = kafkalog_source.scan(directory, columns=["offset"], threads=1, **options)
     assert scan.splits()
     assert scan.report()["bytes_read"] < log.stat().st_size // 2
 

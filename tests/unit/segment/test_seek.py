@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kafkalog_source
+from kafkalog_source.segment import regions, seek
 from kafkalog_source.segment.bounds import first_offset, next_offset
 from kafkalog_source.segment.seek import Seeker, SegmentPlace, scan_start_for_time
 from tests.builders import (
@@ -190,6 +191,77 @@ def test_the_last_header_behind_damage_is_found_when_asked_for(log: Callable[...
     assert near is not None
     assert far is not None
     assert (near.last_offset, far.last_offset) == (299, 1199)
+
+
+def lying(number: int, end: int) -> bytearray:
+    """All batches, the length of one of them changed so that it ends at position `end`."""
+    data = bytearray(encode(ENTRIES))
+    struct.pack_into(">i", data, POSITIONS[number] + 8, end - POSITIONS[number] - 12)
+    return data
+
+
+@pytest.mark.parametrize("index", ["missing", "right"])
+@pytest.mark.parametrize("number", [0, 1, 100, 397, 398])
+@pytest.mark.parametrize("tail", [b"", bytes(5000), encode([Batch(base_offset=1200)])[:70]])
+def test_a_length_that_leads_over_the_last_batches_hides_none_of_them(
+    log: Callable[..., Path], number: int, tail: bytes, index: str
+) -> None:
+    size = len(encode(ENTRIES))
+    for end in (size, size - 1, POSITIONS[-1], POSITIONS[-1] + 5, size + len(tail), POSITIONS[number + 1] + 1):
+        with Seeker(place(log(INDEXES[index], None, bytes(lying(number, end)) + tail))) as seeker:
+            header = seeker.last_header(behind_damage=True)
+        assert header is not None
+        assert (header.position, header.last_offset) == (POSITIONS[-1], 1199)
+
+
+@pytest.mark.parametrize("number", [0, 100, 398])
+def test_an_offset_that_later_batches_contradict_is_not_that_of_the_last(log: Callable[..., Path], number: int) -> None:
+    data = bytearray(encode(ENTRIES))
+    struct.pack_into(">q", data, POSITIONS[number], 10**6)
+    with Seeker(place(log(None, None, bytes(data)))) as seeker:
+        header = seeker.last_header(behind_damage=True)
+    assert header is not None
+    assert header.last_offset == 1199
+
+
+def test_a_damaged_last_batch_is_the_last_if_no_other_is_found(log: Callable[..., Path]) -> None:
+    data = bytearray(encode(ENTRIES))
+    data[-1] ^= 1
+    with Seeker(place(log(RIGHT, None, bytes(data)))) as seeker:
+        header = seeker.last_header(behind_damage=True)
+    assert header is not None
+    assert header.last_offset == 1199
+
+
+def test_to_prove_the_last_header_costs_no_more_than_its_batch(log: Callable[..., Path]) -> None:
+    read = []
+    for behind_damage in (False, True):
+        with Seeker(place(log(RIGHT))) as seeker:
+            seeker.last_header(behind_damage=behind_damage)
+            read.append(seeker.bytes_read)
+    assert read[1] - read[0] <= 2 * len(ENTRIES[-1].encode())
+
+
+def test_lengths_that_lead_over_one_another_are_not_followed_for_ever(
+    log: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (seek, regions):
+        monkeypatch.setattr(module, "_MOST_READ", 1 << 20)
+        monkeypatch.setattr(module, "_MOST_TIMES_READ", 4)
+    data = bytearray(encode(ENTRIES))
+    for number in range(COUNT - 1):
+        struct.pack_into(">i", data, POSITIONS[number] + 8, len(data) - POSITIONS[number] - 12)
+    with Seeker(place(log(None, None, bytes(data)))) as seeker:
+        assert seeker.last_header(behind_damage=True) is not None
+        assert seeker.bytes_read < (1 << 20) + 20 * len(data)
+
+
+def test_a_time_is_not_looked_for_behind_a_batch_whose_time_may_be_wrong(log: Callable[..., Path]) -> None:
+    """The time index names a batch, and its header agrees, but its checksum does not."""
+    data = bytearray(encode(ENTRIES))
+    data[POSITIONS[296] + 70] ^= 1
+    with Seeker(place(log(RIGHT, TIMES, bytes(data)))) as seeker:
+        assert scan_start_for_time(seeker, T + 300_000) == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"x", bytes(100), b"no segment at all, only text" * 10])

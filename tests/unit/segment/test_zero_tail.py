@@ -76,6 +76,19 @@ def test_batches_that_a_damaged_record_holds_are_none_of_the_log(tmp_path: Path)
     assert read(preallocated(tmp_path, content, 5000))[0] == [0]
 
 
+def test_where_a_good_batch_may_be_lost_nothing_is_merely_torn(tmp_path: Path) -> None:
+    """Both may be: two damaged batches and a good one between them, or one batch, written in part, that holds it."""
+    parts = [entry.encode() for entry in FORMATS["v2"][:4]]
+    parts[1] = flipped(flipped(parts[1], LENGTH_PLACE + 2, 3), CONTENT_PLACE_V2, 0)
+    parts[3] = flipped(parts[3], CONTENT_PLACE_V2, 0)
+    path = preallocated(tmp_path, b"".join(parts), 5000)
+    offsets, damage = read(path)
+    assert offsets == [0]
+    assert [kind for _, _, kind in damage] == ["damaged"]
+    with pytest.raises(CorruptBatchError):
+        read(path, "FAILFAST")
+
+
 @pytest.mark.parametrize("own_zeros", [0, 15, 16, 17, 500])
 def test_a_batch_that_ends_with_zeros_of_its_own(tmp_path: Path, own_zeros: int) -> None:
     last = Batch([Record(b"k", bytes(own_zeros))], 1).encode()
