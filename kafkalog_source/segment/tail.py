@@ -20,6 +20,8 @@ _MOST_CHECKED = 4 << 30
 """Bytes read in search of the next batch: bytes made to look like one header after another must not take hours."""
 _LEAST_COMPARED, _MOST_TIMES_COMPARED = 64 << 20, 64
 """What may be compared in a window, in bytes and times its size, before the rest of it is passed over."""
+_LARGE, _MOST_LARGE = 64 << 20, 16
+"""Batches from this size on are tried so often: noise made to look like them must not hide what is behind it."""
 _FEWEST_ZEROS = 16
 """As many zeros at the end of a bad batch as are taken for a part that was not written."""
 _WIDEST_SEGMENT = 1 << 32
@@ -90,7 +92,7 @@ def next_sound_entry(
     window, finder = Scratch(), EntryFinder(decoder.C_FUNCTIONS, LARGEST_CHECKED)
     bound = min(bound, above + _WIDEST_SEGMENT)
     most_read = source.bytes_read + _MOST_CHECKED if most_read is None else most_read
-    want = _FIRST_WINDOW_SIZE
+    want, large_left = _FIRST_WINDOW_SIZE, _MOST_LARGE
     while start < last:
         # No header begins in a hole of the file, where all is zero.
         start = max(start, min(source.next_data(start) - V2_HEADER_SIZE, last))
@@ -104,6 +106,13 @@ def next_sound_entry(
         while 0 <= at < last - start:
             if source.bytes_read > most_read:
                 return None
+            with window.view(at, at + LOG_OVERHEAD) as head:
+                length = int.from_bytes(head[8:], "big")
+            if length > _LARGE:
+                # They are counted, and have no part in what a window may cost.
+                large_left, left = large_left - 1, finder.left + LOG_OVERHEAD + length
+                finder = EntryFinder(decoder.C_FUNCTIONS, LARGEST_CHECKED if large_left else _LARGE)
+                finder.left = left
             if sound_entry_at(source, start + at, above + 1, bound) is not None:
                 return start + at
             at = finder.find(window, at + 1, got, end - start - got, above, bound)

@@ -53,6 +53,18 @@ def test_a_large_batch_is_found_whose_end_is_beyond_the_window(tmp_path: Path) -
         assert next_sound_entry(source, 0, len(data), 49, MAX) == 100
 
 
+def test_a_batch_is_found_behind_many_headers_of_large_ones(tmp_path: Path) -> None:
+    """Each would have to be read as a whole to see that it is none."""
+    junk = (struct.pack(">qi", 50, 65 << 20) + bytes(4)) * 4000
+    path = tmp_path / "f"
+    with path.open("wb") as file:
+        file.write(junk + encode([Batch(base_offset=50)]))
+        file.truncate(70 << 20)
+    with LocalFile(str(path)) as source:
+        assert next_sound_entry(source, 0, source.size, 49, MAX) == len(junk)
+        assert source.bytes_read < 20 * source.size
+
+
 @pytest.mark.parametrize(("above", "bound"), [(50, MAX), (-1, 50), (2**40, MAX)])
 def test_a_batch_whose_offsets_do_not_fit_is_passed_over(tmp_path: Path, above: int, bound: int) -> None:
     data = b"\xfe" * 9 + encode([Batch(base_offset=50)])
