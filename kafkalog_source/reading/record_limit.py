@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.reading.live import check_inode
 from kafkalog_source.reading.one_entry import rows_of_entry
-from kafkalog_source.segment.checking import check_span
-from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment import checking
 from kafkalog_source.segment.entries import walk_headers
 from kafkalog_source.segment.seek import SegmentPlace
 from kafkalog_source.segment.source import LocalFile
@@ -112,6 +111,4 @@ def is_damaged(whole: SplitRange, largest_batch: int) -> tuple[bool, int]:
     """
     with LocalFile(whole.path) as source:
         check_inode(source, whole.inode)
-        found: list[Damage] = []
-        check_span(source, whole.span, found.append, largest_batch)
-        return any(each.kind is not Kind.TORN for each in found), source.bytes_read
+        return checking.is_damaged(source, whole.span, largest_batch), source.bytes_read

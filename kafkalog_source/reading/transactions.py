@@ -18,8 +18,7 @@ from kafkalog_source.reading.doubts import PassedDamage, largest_checked, notice
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.splits import TransactionHistory
 from kafkalog_source.segment.bounds import next_offset
-from kafkalog_source.segment.checking import check_span
-from kafkalog_source.segment.damage import Kind
+from kafkalog_source.segment.checking import is_damaged
 from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.producer_snapshot import read_producer_snapshot
 from kafkalog_source.segment.rows import Span
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from kafkalog_source.logdir import SegmentFile
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
-    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.producer_snapshot import OpenTransactions
     from kafkalog_source.segment.seek import SegmentPlace
     from kafkalog_source.segment.txn_index import AbortedTransaction
@@ -168,14 +166,13 @@ class PartitionTransactions:
         source = self._open(segment) if place.least < way.end else None
         if source is None:
             return False
-        found: list[Damage] = []
         position = self._position_of(way.offset, place) if number == way.start else 0
         is_last = number == len(self._places) - 1
         span = Span(position, segment.size, place.least, place.bound, way.end, True, is_last)
         with source:
-            check_span(source, span, found.append, self._options.max_decompressed_batch_bytes)
+            found = is_damaged(source, span, self._options.max_decompressed_batch_bytes)
             self.bytes_read += source.bytes_read
-        return any(each.kind is not Kind.TORN for each in found)
+        return found
 
     def _remembered(self, end: int) -> tuple[int, int, OpenTransactions] | None:
         """The same as of the newest snapshot, out of what is known."""

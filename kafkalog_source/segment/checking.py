@@ -9,6 +9,7 @@ from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
+from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.opening import span_reader
 from kafkalog_source.segment.watching import Watch, WatchedDecoder
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from kafkalog_source._core.decode import Decoder
     from kafkalog_source._core.decode07 import Decoder07
     from kafkalog_source._core.walk import Entries
-    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.rows import Span
     from kafkalog_source.segment.source import LocalFile
     from kafkalog_source.segment.watching import Taker
@@ -31,6 +31,13 @@ def check_span(source: LocalFile, span: Span, on_damage: Callable[[Damage], None
     """Tell of every region of a span that is no batch with a right checksum and a rising offset."""
     for _ in _steps(source, span, _decoder(span), on_damage, largest_batch):
         pass
+
+
+def is_damaged(source: LocalFile, span: Span, largest_batch: int) -> bool:
+    """Whether there is such a region in a span besides a torn end."""
+    found: list[Damage] = []
+    check_span(source, span, found.append, largest_batch)
+    return any(each.kind is not Kind.TORN for each in found)
 
 
 def checked_steps(

@@ -19,7 +19,7 @@ from isal.isal_zlib import crc32
 
 from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
 from kafkalog_source.segment.entries import LARGEST_CHECKED, is_sound, read_header, sound_entry_at
-from kafkalog_source.segment.tail import begins_cut, end_of_data, is_zero_to_end, next_sound_entry
+from kafkalog_source.segment.tail import FEWEST_ZEROS, begins_cut, end_of_data, is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,8 +33,6 @@ _MOST_ENDS = 8
 _MOST_INNER = 1024
 """Messages that are passed over besides where they may lie inside of a compressed set, in plain bytes."""
 _LONGEST_TRIED = LARGEST_CHECKED
-_FEWEST_ZEROS = 16
-"""As many zeros before the end that a length claims are no end of a batch, but what nobody has written."""
 _MOST_ZEROS_TRIED = 1024
 """A batch may end with zeros of its own, which nothing tells from those behind it but its checksum."""
 _PIECE_SIZE = 1 << 20
@@ -111,38 +109,43 @@ class Regions:
         self._barren = (source.size, -1)
         self._most_read = source.bytes_read + _MOST_READ + _MOST_TIMES_READ * source.size
 
+    @property
+    def may_read(self) -> bool:
+        """Whether the file may be read on, or more was read of it than damage is worth."""
+        return self._source.bytes_read < self._most_read
+
     def end_of(self, position: int, above: int) -> End:
         """Where reading goes on behind the bad bytes at `position`; all offsets before them are at most `above`."""
         header = read_header(self._source, position)
         claimed = None if header is None else position + header.size
+        trail = _Trail(self._source, position)
         if header is None or claimed is None or claimed > self._limit:
-            return self._behind_unknown(position, position + 1, None, above)
+            return self._behind_unknown(trail, position + 1, None, above)
         if is_sound(self._source, header):
             return End(claimed, True)
-        shorter = next(self._proved_ends(position, position + 1, claimed, above), None)
+        shorter = next(self._proved_ends(trail, position + 1, claimed, above), None)
         if shorter is not None:
             return End(shorter, True)
         lead = self._lead_of(claimed, above)
         if lead is _Lead.NOWHERE:
-            return self._behind_unknown(position, claimed, claimed, above)
+            return self._behind_unknown(trail, claimed, claimed, above)
         if lead is _Lead.BORDER:
             # Headers alone led there, so that the batch's own checksum is asked first.
-            proved = next(self._proved_ends(position, claimed, self._limit, above), None)
+            proved = next(self._proved_ends(trail, claimed, self._limit, above), None)
             if proved is not None:
                 return End(proved, True)
         return End(claimed, False)
 
-    def _behind_unknown(self, position: int, start: int, claimed: int | None, above: int) -> End:
+    def _behind_unknown(self, trail: _Trail, start: int, claimed: int | None, above: int) -> End:
         """As `end_of`, for a length that leads nowhere; before `start` nothing proves to be its end."""
-        trail, inside_set = _Trail(self._source, position), bool(self._legacy_codec(position))
         first: int | None = None
-        for place in self._sound_places(position + 1, self._limit, above, inside_set):
+        for place in self._sound_places(trail.start, trail.start + 1, self._limit, above):
             if first is None:
                 first = place
             if place >= start and trail.ends_at(place):
                 return End(place, True)
         if first is None:
-            proved = self._end_before_zeros(position, trail)
+            proved = self._end_before_zeros(trail)
             if proved is not None:
                 return End(proved, True)
         if claimed is not None and self._is_border(claimed, above if first is None else None):
@@ -155,11 +158,11 @@ class Regions:
             return End(self._limit, True)
         return End(self._limit if first is None else first, False)
 
-    def _end_before_zeros(self, position: int, trail: _Trail) -> int | None:
+    def _end_before_zeros(self, trail: _Trail) -> int | None:
         """The end that its checksum proves of a batch behind which nothing but zeros follow."""
         if not self._to_file_end:
             return None
-        start = end_of_data(self._source, position + V0_MIN_LENGTH, self._limit)
+        start = end_of_data(self._source, trail.start + V0_MIN_LENGTH, self._limit)
         ends = range(start, min(start + _MOST_ZEROS_TRIED, self._limit))
         return next((end for end in ends if trail.ends_at(end)), None)
 
@@ -168,7 +171,7 @@ class Regions:
 
         In a batch that ends where the zeros begin they may be what one of its records holds.
         """
-        if any(self._source.read(claimed - _FEWEST_ZEROS, _FEWEST_ZEROS)):
+        if any(self._source.read(claimed - FEWEST_ZEROS, FEWEST_ZEROS)):
             return False
         for _ in range(_LONGEST_CHAIN):
             header = sound_entry_at(self._source, first, above + 1, self._bound)
@@ -177,16 +180,15 @@ class Regions:
             first, above = header.position + header.size, header.last_offset
         return True
 
-    def _proved_ends(self, position: int, start: int, end: int, above: int) -> Iterator[int]:
-        trail, inside_set = _Trail(self._source, position), bool(self._legacy_codec(position))
-        return (place for place in self._sound_places(start, end, above, inside_set) if trail.ends_at(place))
+    def _proved_ends(self, trail: _Trail, start: int, end: int, above: int) -> Iterator[int]:
+        return (place for place in self._sound_places(trail.start, start, end, above) if trail.ends_at(place))
 
-    def _sound_places(self, start: int, end: int, above: int, inside_set: bool) -> Iterator[int]:
+    def _sound_places(self, position: int, start: int, end: int, above: int) -> Iterator[int]:
         """The first places in [start, end) where a batch begins whose checksum is right and whose offsets fit.
 
-        They are more if those that are plain messages may be messages `inside_set`.
+        They are more if a compressed set seems to begin at `position`, of which plain messages may be a part.
         """
-        left, inner = _MOST_ENDS, _MOST_INNER if inside_set else 0
+        left, inner = _MOST_ENDS, _MOST_INNER if self._legacy_codec(position) else 0
         while left:
             barren_from, barren_above = self._barren
             if start >= barren_from and above >= barren_above:
@@ -256,11 +258,17 @@ class Regions:
 
 
 class _Trail:
-    """Compares the checksum of a batch whose length may lie for one end after another, each above the one before."""
+    """Compares the checksum of a batch whose length may lie for one end after another, each above the one before.
+
+    Attributes
+    ----------
+    start : int
+        Where the batch begins.
+    """
 
     def __init__(self, source: LocalFile, position: int) -> None:
         self._source = source
-        self._start = position
+        self.start = position
         self._checksum = 0
         head = source.read(position, 21)
         magic = head[MAGIC_POSITION] if len(head) > MAGIC_POSITION else 3
@@ -273,7 +281,7 @@ class _Trail:
 
     def ends_at(self, end: int) -> bool:
         """Whether the checksum is right if the batch ends at `end`."""
-        if self._wanted is None or end < self._least or end - self._start > _LONGEST_TRIED:
+        if self._wanted is None or end < self._least or end - self.start > _LONGEST_TRIED:
             return False
         while self._reached < end:
             piece = self._source.read(self._reached, min(_PIECE_SIZE, end - self._reached))

@@ -35,8 +35,6 @@ _LARGEST_DECODED = 16 << 20
 _NO_BATCH = "no batch begins here, and batches follow"
 _MOST_UNPROVED = 64
 """Headers at the end of a file that are looked through for one whose checksum is right."""
-_MOST_READ, _MOST_TIMES_READ = 4 << 30, 16
-"""What is read in search of the last batch, in bytes and times the file's size: lying headers must not take hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +180,9 @@ class Seeker:
         """The last header from a batch's `position` on, found by going on behind damage as the reading of rows does."""
         source, bound = self.source, self.place.bound
         regions = Regions(source, source.size, bound, to_file_end=True)
-        most_read = source.bytes_read + _MOST_READ + _MOST_TIMES_READ * source.size
         last: EntryHeader | None = None
         above = self.place.least - 1
-        while position < source.size and source.bytes_read < most_read:
+        while position < source.size and regions.may_read:
             ending = deque(self._walk(position, above + 1), maxlen=_MOST_UNPROVED)
             before = ending[-2].last_offset if len(ending) > 1 else above
             # A length that lies may have led over any number of good batches, so the last header has to be proved.

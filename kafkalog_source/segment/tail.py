@@ -22,7 +22,7 @@ _LEAST_COMPARED, _MOST_TIMES_COMPARED = 64 << 20, 64
 """What may be compared in a window, in bytes and times its size, before the rest of it is passed over."""
 _LARGE, _MOST_LARGE = 64 << 20, 16
 """Batches from this size on are tried so often: noise made to look like them must not hide what is behind it."""
-_FEWEST_ZEROS = 16
+FEWEST_ZEROS = 16
 """As many zeros at the end of a bad batch as are taken for a part that was not written."""
 _WIDEST_SEGMENT = 1 << 32
 """A segment spans at most 2^31-1 offsets (``LogSegment``), old ones a little more; used to tell noise from headers."""
@@ -69,7 +69,7 @@ def ends_half_written(source: LocalFile, position: int) -> bool:
     length = int.from_bytes(head[8:], "big", signed=True)
     if length >= V0_MIN_LENGTH:
         end += length
-        start = max(start, end - _FEWEST_ZEROS)
+        start = max(start, end - FEWEST_ZEROS)
     return end < source.size and not any(source.read(start, end - start)) and is_zero_to_end(source, end)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kafkalog_source
-from kafkalog_source.segment import regions, seek
+from kafkalog_source.segment import regions
 from kafkalog_source.segment.bounds import first_offset, next_offset
 from kafkalog_source.segment.seek import Seeker, SegmentPlace, scan_start_for_time
 from tests.builders import (
@@ -245,9 +245,8 @@ def test_to_prove_the_last_header_costs_no_more_than_its_batch(log: Callable[...
 def test_lengths_that_lead_over_one_another_are_not_followed_for_ever(
     log: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (seek, regions):
-        monkeypatch.setattr(module, "_MOST_READ", 1 << 20)
-        monkeypatch.setattr(module, "_MOST_TIMES_READ", 4)
+    monkeypatch.setattr(regions, "_MOST_READ", 1 << 20)
+    monkeypatch.setattr(regions, "_MOST_TIMES_READ", 4)
     data = bytearray(encode(ENTRIES))
     for number in range(COUNT - 1):
         struct.pack_into(">i", data, POSITIONS[number] + 8, len(data) - POSITIONS[number] - 12)
