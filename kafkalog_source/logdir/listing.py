@@ -236,6 +236,7 @@ class _Search:
             log_start_offset=state.log_starts.get(place),
             high_watermark=state.high_watermarks.get(place),
             cleaned=place in state.cleaned,
+            inode=contents.inode,
         )
 
     def _settle(self, topic: str | None, partition: int | None, home: str) -> None:

@@ -61,6 +61,8 @@ class PartitionLog:
         Listed in the log dir's ``cleaner-offset-checkpoint``: gaps in offsets are to be expected.
     is_cut : bool
         Whether more is on disk than counts: the last segment's file may be larger, and more segments may follow.
+    inode : int
+        Of `path` when it was listed.
     """
 
     topic: str | None
@@ -72,6 +74,7 @@ class PartitionLog:
     high_watermark: int | None = None
     cleaned: bool = False
     is_cut: bool = False
+    inode: int = 0
 
 
 @dataclass(frozen=True, slots=True)

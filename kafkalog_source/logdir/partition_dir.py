@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kafkalog_source.errors import KafkaLogError, LogDirError, UnsupportedFormatError, printable
-from kafkalog_source.logdir.access import Root, check_readable, entries, file_kind, os_error
+from kafkalog_source.logdir.access import Root, check_readable, entries, file_kind, os_error, status
 from kafkalog_source.logdir.crash_states import NO_CRASH, CrashState, crash_state
 from kafkalog_source.logdir.model import SegmentFile, Skipped
 from kafkalog_source.logdir.names import (
@@ -43,12 +43,15 @@ class PartitionContents:
         What an interrupted compaction left behind.
     is_log_dir : bool
         No segment is here, but what a broker keeps in a log dir.
+    inode : int
+        Of the directory.
     """
 
     segments: tuple[SegmentFile, ...]
     skipped: list[Skipped]
     warnings: list[str]
     is_log_dir: bool
+    inode: int
 
 
 class _VanishedError(Exception):
@@ -71,6 +74,7 @@ class _Seen:
     floor: int = 0
     fingerprint: Fingerprint = field(default_factory=Fingerprint)
     bad: list[KafkaLogError] = field(default_factory=list)
+    inode: int = 0
 
 
 def list_partition(
@@ -97,7 +101,9 @@ def list_partition(
         Segments whose offsets all lie below this one are left out, without a look at them.
     """
     for attempt in range(_ATTEMPTS):
-        time.sleep(attempt * _PAUSE_SECONDS)
+        if attempt:
+            # Even a sleep of no time gives the processor away, which costs more than the listing.
+            time.sleep(attempt * _PAUSE_SECONDS)
         try:
             seen = _look(path, root, least)
             if _is_settled(seen):
@@ -176,7 +182,7 @@ def redpanda_error(path: str) -> UnsupportedFormatError:
 
 
 def _look(path: str, root: Root, least: int) -> _Seen:
-    seen = _Seen(path, root, least=least)
+    seen = _Seen(path, root, least=least, inode=status(path).st_ino)
     for entry in entries(path):
         seen.fingerprint.add(entry)
         name = parse_log_file(entry.name)
@@ -283,12 +289,13 @@ def _contents(seen: _Seen, next_offset: Callable[[str], int]) -> PartitionConten
         state = crash_state(swaps, seen.first_cleaned, next_offset)
         warnings.append(_crash_warning(seen, state))
     if "kafka" in seen.plain:
-        return PartitionContents(_segments_07(seen), seen.skipped, warnings, False)
+        return PartitionContents(_segments_07(seen), seen.skipped, warnings, False, seen.inode)
     logs = _surviving(seen, "log", state)
     _note_dropped(seen, state, logs)
     side_files = {kind: _surviving(seen, kind, state) for kind in _SIDE_FILES}
     segments = tuple(_segment(seen, base, logs[base], side_files) for base in sorted(logs))
-    return PartitionContents(segments, seen.skipped, warnings, not seen.sizes and seen.log_dir_signs)
+    is_log_dir = not seen.sizes and seen.log_dir_signs
+    return PartitionContents(segments, seen.skipped, warnings, is_log_dir, seen.inode)
 
 
 def _surviving(seen: _Seen, kind: str, state: CrashState) -> dict[int, str]:

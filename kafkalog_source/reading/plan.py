@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.damage_modes import goes_on_behind_damage
-from kafkalog_source.reading.gaps import continuation_of
 from kafkalog_source.reading.gaps07 import check_07
 from kafkalog_source.reading.live import check_inode, until_files_stay
 from kafkalog_source.reading.named import not_found
@@ -16,17 +15,18 @@ from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.record_limit import is_damaged, limit_records
 from kafkalog_source.reading.recovery import known_of, recover
 from kafkalog_source.reading.report import Report
-from kafkalog_source.reading.splits import Split, SplitRange, TransactionHistory, TransactionsAhead, pack
+from kafkalog_source.reading.segment_range import segment_range
+from kafkalog_source.reading.splits import Split, SplitRange, TransactionHistory, pack
 from kafkalog_source.reading.transactions import PartitionTransactions
 from kafkalog_source.segment.opening import open_seeker
-from kafkalog_source.segment.rows import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile
+    from kafkalog_source.logdir import Listing, PartitionLog
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.ranges import Ranges
+    from kafkalog_source.reading.splits import Origin
     from kafkalog_source.segment.seek import Cut, Seeker, SegmentPlace
 
 
@@ -186,13 +186,13 @@ class _Chosen:
         high: int,
         target: int,
     ) -> Iterator[SplitRange]:
-        segments = offsets.log.segments
+        segments, origin = offsets.log.segments, offsets.origin(high)
         for number, (segment, place) in enumerate(zip(segments, offsets.places(), strict=True)):
             # An empty segment holds no rows, but before another one it is a gap.
             to_read = segment.size > 0 or segment is not segments[-1]
             if low < high and place.bound > low and place.least < high and to_read:
                 history = None if transactions is None else transactions.of_segment(number)
-                yield from self._cut(offsets.log, number, place, low, high, target, history)
+                yield from self._cut(offsets.log, number, place, low, high, target, history, origin)
 
     def _cut(
         self,
@@ -203,23 +203,10 @@ class _Chosen:
         high: int,
         target: int,
         history: TransactionHistory | None,
+        origin: Origin,
     ) -> Iterator[SplitRange]:
         segment = log.segments[number]
-        base_07 = segment.base_offset if segment.is_07 else None
-        span = Span(0, segment.size, place.least, place.bound, high, True, segment is log.segments[-1], base_07)
-        known = _ahead(log, segment, place) if history is None else history.within(max(low, place.least), high)
-        whole = SplitRange(
-            segment.path,
-            log.topic,
-            log.partition,
-            span,
-            low,
-            high,
-            segment.size,
-            segment.inode,
-            known,
-            continuation_of(log, number, high),
-        )
+        whole = segment_range(log, number, place, (low, high), history, origin)
         if low <= place.least and segment.size <= target:
             # The common case, a segment that is read as a whole, costs not even an open file.
             yield whole
@@ -230,19 +217,12 @@ class _Chosen:
             start = min(seeker.start_of(low), segment.size) if low > place.least else 0
             cuts = list(_cuts_below(seeker, start, segment.size, target, high))
             self._bytes_read += seeker.bytes_read
+        known = whole.transactions
         for piece in _pieces(whole, start, cuts):
             if isinstance(known, TransactionHistory):
                 yield replace(piece, transactions=known.within(piece.span.least, piece.span.bound))
             else:
                 yield piece
-
-
-def _ahead(log: PartitionLog, segment: SegmentFile, place: SegmentPlace) -> TransactionsAhead | None:
-    if segment.is_07:
-        return None
-    last = log.segments[-1]
-    indexed = segment.txn_index is not None
-    return TransactionsAhead(place.least, place.bound, indexed, last.base_offset, last.size, log.lone, log.is_cut)
 
 
 def _cuts_below(seeker: Seeker, start: int, end: int, target: int, high: int) -> Iterator[Cut]:
@@ -257,7 +237,8 @@ def _pieces(whole: SplitRange, start: int, cuts: list[Cut]) -> Iterator[SplitRan
     """`whole` from position `start` on, in pieces that end where the next one begins."""
     least = whole.span.least
     for cut in cuts:
-        span = replace(whole.span, start=start, end=cut.position, least=least, bound=cut.below, to_file_end=False)
+        # A v0 or v1 wrapper at the cut tells its last offset only: what it holds is the next piece's.
+        span = replace(whole.span, start=start, end=cut.position, least=least, bound=cut.least, to_file_end=False)
         yield replace(whole, span=span, continuation=None)
         start, least = cut.position, cut.least
     if not cuts or cuts[-1].least < whole.high:

@@ -13,7 +13,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import DataLossError, KafkaLogError, LogDirError
+from kafkalog_source.errors import KafkaLogError, LogDirError
 from kafkalog_source.reading.doubts import PassedDamage, largest_checked, notice_gap
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.splits import TransactionHistory
@@ -22,7 +22,7 @@ from kafkalog_source.segment.checking import is_damaged
 from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.producer_snapshot import read_producer_snapshot
 from kafkalog_source.segment.rows import Span
-from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.source import FileChangedError, LocalFile, is_gone
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 from kafkalog_source.segment.txn_index import read_txn_index
 
@@ -163,13 +163,12 @@ class PartitionTransactions:
 
     def _is_damaged(self, number: int, way: _Way) -> bool:
         segment, place = self._log.segments[number], self._places[number]
-        source = self._open(segment) if place.least < way.end else None
-        if source is None:
+        if place.least >= way.end:
             return False
         position = self._position_of(way.offset, place) if number == way.start else 0
         is_last = number == len(self._places) - 1
         span = Span(position, segment.size, place.least, place.bound, way.end, True, is_last)
-        with source:
+        with self._open(segment) as source:
             found = is_damaged(source, span, self._options.max_decompressed_batch_bytes)
             self.bytes_read += source.bytes_read
         return found
@@ -302,13 +301,10 @@ class PartitionTransactions:
             segment, place = self._log.segments[number], self._places[number]
             if place.least >= way.end:
                 break
-            source = self._open(segment)
-            if source is None:
-                continue
             if number > way.start:
                 self.bytes_read += notice_gap(self._log, place.least, tracker, self._options, self.warnings)
             largest = self._largest_checked(number, low, read_below)
-            with source:
+            with self._open(segment) as source:
                 HeaderPass(
                     source,
                     tracker,
@@ -333,20 +329,17 @@ class PartitionTransactions:
             self.bytes_read += seeker.bytes_read
         return position
 
-    def _open(self, segment: SegmentFile) -> LocalFile | None:
+    def _open(self, segment: SegmentFile) -> LocalFile:
         """The segment as it was listed; a broker that is about to delete it renames it first."""
         source = _open_same(segment.path, segment) or _open_same(f"{segment.path}.deleted", segment)
-        if source is not None:
-            return source
-        error = DataLossError(
-            "the segment is gone or replaced since it was listed",
-            file=segment.path,
-            remedy="Retention or compaction removed it meanwhile: read again, or read a snapshot of the directory",
-        )
-        if self._options.fail_on_data_loss:
-            raise error
-        self.warnings.append(str(error))
-        return None
+        if source is None:
+            # What plans the read lists the partition again.
+            raise FileChangedError(
+                "the segment is gone or replaced since it was listed",
+                file=segment.path,
+                remedy="Retention or compaction removed it meanwhile: read again, or read a snapshot of the directory",
+            )
+        return source
 
 
 def _stable(tracker: TransactionTracker, high: int) -> int:
@@ -357,7 +350,7 @@ def _open_same(path: str, segment: SegmentFile) -> LocalFile | None:
     try:
         source = LocalFile(path)
     except LogDirError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
+        if is_gone(error):
             return None
         raise
     if source.inode == segment.inode and source.size >= segment.size:

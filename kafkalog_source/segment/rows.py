@@ -129,6 +129,11 @@ class SpanReader:
         """Batches and messages found so far."""
         return self._found_before + int(self._entries.found_count)
 
+    @property
+    def reached(self) -> int:
+        """The offset below which all was read, when a window could not be filled."""
+        return self._entries.last_offset + 1
+
     def __iter__(self) -> Iterator[None]:
         """Give way whenever the columns are full, and behind all damage; rows may be left in them at the end."""
         position, want = self._span.start, FIRST_WINDOW_SIZE

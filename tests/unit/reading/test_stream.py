@@ -171,6 +171,25 @@ def test_compaction_behind_and_before_the_stream_moves_nothing(tmp_path: Path) -
     assert query.trigger() is None
 
 
+@pytest.mark.parametrize("fail", [True, False])
+def test_compaction_inside_of_a_micro_batch_costs_what_it_costs_a_consumer(tmp_path: Path, fail: bool) -> None:
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 8\n")
+    first = append(tmp_path, some(0, 4))
+    second = append(tmp_path, some(4, 4), segment=4)
+    append(tmp_path, some(8, 2), segment=8)
+
+    def compact() -> None:
+        other = tmp_path / "cleaned"
+        other.write_bytes(some(1, 1).encode() + some(6, 2).encode())
+        other.replace(first)
+        second.unlink()
+
+    query = Query(tmp_path, {"failOnDataLoss": fail}, meanwhile=compact)
+    assert offsets(query.trigger()) == [1, 6, 7, 8, 9]
+    assert query.trigger() is None
+    assert [each for each in query.warnings if "compacted" not in each] == []
+
+
 def test_segments_deleted_before_they_were_read_are_data_loss(tmp_path: Path) -> None:
     for base in (0, 2, 4):
         append(tmp_path, some(base, 2), segment=base)
