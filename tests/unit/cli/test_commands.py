@@ -281,7 +281,7 @@ def test_a_reader_that_leaves_early_is_no_error(logs: Path) -> None:
         assert process.stdout.readline().startswith(b"big-0@0 ")
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(timeout=60) == 0
+        assert process.wait() == 0
 
 
 def test_nothing_is_written_below_the_path(kafkalog: Kafkalog, logs: Path) -> None:

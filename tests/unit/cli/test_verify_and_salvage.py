@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,14 +126,20 @@ def test_the_bar() -> None:
 def test_a_bar_is_drawn_on_a_terminal_alone(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import time
+    asked = threading.Semaphore(0)
 
-    with Bar("verifying", lambda: (1, 2)):
-        time.sleep(0.3)
+    def state() -> tuple[int, int]:
+        asked.release()
+        return 1, 2
+
+    with Bar("verifying", state):
+        assert not asked.acquire(timeout=0.3)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with Bar("verifying", lambda: (1, 2)):
-        time.sleep(0.3)
+    with Bar("verifying", state):
+        # Asked for the second time, it has drawn what it was told the first time.
+        assert asked.acquire()
+        assert asked.acquire()
     err = capsys.readouterr().err
     assert "verifying [####" in err
     assert err.endswith("\r\x1b[K")
