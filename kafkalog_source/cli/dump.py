@@ -88,8 +88,9 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
         warnings.simplefilter("ignore", DamageWarning)
         for row in _rows(found.to_reader(), chosen.limit):
             out.write(line(row) + "\n")
-    _tell(found.report(), shown=found.schema.names)
-    return 0
+    report = found.report()
+    _tell(report, shown=found.schema.names)
+    return 1 if report["without_segments"] else 0
 
 
 def _tell(report: Mapping[str, Any], shown: Sequence[str]) -> None:
@@ -102,7 +103,7 @@ def _tell(report: Mapping[str, Any], shown: Sequence[str]) -> None:
         place = f"{region['file']}, position {region['position']}"
         lost = offsets_text(region["first_offset"], region["last_offset"])
         complain(f"warning: {place}: {region['size']} bytes {region['kind']}, {lost}: {region['reason']}")
-    if report["partitions"] == 0:
+    if report["partitions"] == report["without_segments"] == 0:
         complain("warning: no partition was chosen; kafkalog ls shows which there are")
 
 

@@ -34,12 +34,14 @@ the metadata log's snapshots. Each finding names file and position and is
 
   damage      records cannot be read, or are missing
   misleading  a file beside the records is damaged or says what is not so
+  unchecked   records that cannot be checked here: they are in remote storage, or
+              in segments that have to be unpacked first
   note        nothing wrong: what a crash or a live log leaves, such as a batch
               that the end of a partition's last segment cuts
 
 exit status:
   0  sound; there may be notes
-  1  damage, or something misleading
+  1  damage, something misleading, or records that could not be checked
   2  could not run: no such path, an unknown option, and the like
 
 examples:
@@ -48,8 +50,13 @@ examples:
   kafkalog verify kafka-logs/orders-0/00000000000000000000.log
   kafkalog verify kafka-logs --json | jq '.partitions[].findings[] | select(.severity == "damage")'
 """
-_HEADS = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS", "DAMAGE", "MISLEADING", "NOTES")
-_RIGHT = frozenset(_HEADS[1:])
+_HEADS = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS")
+_COUNTED = {
+    Severity.DAMAGE: "DAMAGE",
+    Severity.MISLEADING: "MISLEADING",
+    Severity.UNCHECKED: "UNCHECKED",
+    Severity.NOTE: "NOTES",
+}
 _ALLOWED = ("subscribe", "subscribepattern", "assign", "followsymlinks", "maxdecompressedbatchbytes")
 
 
@@ -113,13 +120,20 @@ def check_allowed(given: dict[str, Any], allowed: Sequence[str], command: str) -
 
 
 def _lines(found: Verification) -> Iterator[str]:
-    yield from table(_HEADS, [_cells(each) for each in found.partitions], _RIGHT)
     findings = found.all_findings
+    # Few log dirs have anything that cannot be checked.
+    shown = [each for each in Severity if each is not Severity.UNCHECKED or _has_unchecked(findings)]
+    heads = [*_HEADS, *(_COUNTED[each] for each in shown)]
+    yield from table(heads, [_cells(each, shown) for each in found.partitions], frozenset(heads[1:]))
     yield from (one_line(str(finding)) for finding in findings)
     yield _summary(found, findings)
 
 
-def _cells(result: PartitionResult) -> tuple[object, ...]:
+def _has_unchecked(findings: Sequence[Finding]) -> bool:
+    return any(finding.severity is Severity.UNCHECKED for finding in findings)
+
+
+def _cells(result: PartitionResult, shown: Sequence[Severity]) -> tuple[object, ...]:
     log = result.log
     return (
         log.topic if log.topic is not None else "-",
@@ -128,7 +142,7 @@ def _cells(result: PartitionResult) -> tuple[object, ...]:
         sum(segment.size for segment in log.segments),
         result.batches,
         result.records,
-        *(result.count(severity) for severity in Severity),
+        *(result.count(severity) for severity in shown),
     )
 
 
@@ -136,6 +150,8 @@ def _summary(found: Verification, findings: Sequence[Finding]) -> str:
     counts = {severity: sum(finding.severity is severity for finding in findings) for severity in Severity}
     words = ", ".join(f"{count} {severity.value}" for severity, count in counts.items() if count)
     verdict = "sound" if found.is_sound else "not sound"
+    if not found.is_sound and not counts[Severity.DAMAGE] and not counts[Severity.MISLEADING]:
+        verdict = "not fully checked"
     totals = (
         counted(len(found.partitions), "partition"),
         counted(sum(len(each.log.segments) for each in found.partitions), "segment"),

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from kafkalog_source.errors import KafkaLogError, LogDirError, UnsupportedFormatError, printable
 from kafkalog_source.logdir.access import Root, check_readable, entries, file_kind, os_error, status
 from kafkalog_source.logdir.crash_states import NO_CRASH, CrashState, crash_state
-from kafkalog_source.logdir.model import SegmentFile, Skipped
+from kafkalog_source.logdir.foreign import ForeignFiles, is_kafkas
+from kafkalog_source.logdir.model import PackedSegments, SegmentFile, Skipped
 from kafkalog_source.logdir.names import (
     CHECKPOINT_NAMES,
     LogFileName,
@@ -45,6 +46,8 @@ class PartitionContents:
         No segment is here, but what a broker keeps in a log dir.
     inode : int
         Of the directory.
+    packed : PackedSegments or None
+        Segments that are here only compressed.
     """
 
     segments: tuple[SegmentFile, ...]
@@ -52,6 +55,7 @@ class PartitionContents:
     warnings: list[str]
     is_log_dir: bool
     inode: int
+    packed: PackedSegments | None = None
 
 
 class _VanishedError(Exception):
@@ -75,6 +79,10 @@ class _Seen:
     fingerprint: Fingerprint = field(default_factory=Fingerprint)
     bad: list[KafkaLogError] = field(default_factory=list)
     inode: int = 0
+    foreign: ForeignFiles = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.foreign = ForeignFiles(self.path)
 
 
 def list_partition(
@@ -264,7 +272,9 @@ def _look_at_other(seen: _Seen, entry: os.DirEntry[str]) -> None:
         seen.log_dir_signs |= parse_partition(entry.name) is not None
         seen.skipped.append(Skipped(entry.path, "a directory within a partition directory"))
     elif entry.name.endswith((".log", ".kafka")):
-        seen.skipped.append(Skipped(entry.path, "not named as a segment (20 digits and .log or .kafka)"))
+        seen.skipped.append(Skipped(entry.path, "not named as a segment (20 digits and .log or .kafka)", True))
+    elif not is_kafkas(entry.name):
+        seen.foreign.add(entry.name)
 
 
 def _suffix(name: LogFileName) -> str:
@@ -283,19 +293,22 @@ def _note_cleaned(seen: _Seen, base_offset: int) -> None:
 
 def _contents(seen: _Seen, next_offset: Callable[[str], int]) -> PartitionContents:
     warnings: list[str] = []
+    seen.skipped += seen.foreign.skipped()
     state = NO_CRASH
     if seen.swap or seen.first_cleaned is not None:
         swaps = [(base, _path(seen, base, "log", ".swap")) for base in seen.swap.get("log", ())]
         state = crash_state(swaps, seen.first_cleaned, next_offset)
         warnings.append(_crash_warning(seen, state))
     if "kafka" in seen.plain:
-        return PartitionContents(_segments_07(seen), seen.skipped, warnings, False, seen.inode)
+        packed = seen.foreign.packed_segments(frozenset(seen.plain["kafka"]), seen.floor)
+        return PartitionContents(_segments_07(seen), seen.skipped, warnings, False, seen.inode, packed)
     logs = _surviving(seen, "log", state)
     _note_dropped(seen, state, logs)
     side_files = {kind: _surviving(seen, kind, state) for kind in _SIDE_FILES}
     segments = tuple(_segment(seen, base, logs[base], side_files) for base in sorted(logs))
     is_log_dir = not seen.sizes and seen.log_dir_signs
-    return PartitionContents(segments, seen.skipped, warnings, is_log_dir, seen.inode)
+    packed = seen.foreign.packed_segments(frozenset(logs), seen.floor)
+    return PartitionContents(segments, seen.skipped, warnings, is_log_dir, seen.inode, packed)
 
 
 def _surviving(seen: _Seen, kind: str, state: CrashState) -> dict[int, str]:

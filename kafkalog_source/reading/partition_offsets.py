@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.reading.live import check_inode
 from kafkalog_source.reading.splits import Origin
+from kafkalog_source.logdir.absent import RemotePart, remote_part
 from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.seek import SegmentPlace
 
@@ -33,12 +34,20 @@ class PartitionOffsets:
     include_deleted: bool = False
     bytes_read: int = 0
     _end: int | None = field(default=None, init=False)
+    _remote: list[RemotePart | None] = field(default_factory=list, init=False)
 
     @property
     def earliest(self) -> int:
         """The first offset that may be on disk and counts."""
         first = self.log.segments[0].base_offset
         return first if self.include_deleted else max(first, self.log.log_start_offset or 0)
+
+    @property
+    def remote(self) -> RemotePart | None:
+        """The offsets below the first segment that are in remote storage; None if there are none."""
+        if not self._remote:
+            self._remote.append(remote_part(self.log))
+        return self._remote[0]
 
     @property
     def latest(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kafkalog_source.logdir import list_logs
+from kafkalog_source.logdir.absent import absent_segments
 from kafkalog_source.reading.damage_modes import goes_on_behind_damage
 from kafkalog_source.reading.gaps07 import check_07
 from kafkalog_source.reading.live import check_inode, until_files_stay
@@ -61,8 +62,10 @@ def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
     report.warnings += listing.warnings
     report.skipped += [(each.path, each.reason) for each in listing.skipped]
     report.warnings += [f"option {name} has no effect in a batch query" for name in options.trigger_bounds]
+    report.warnings += filter(None, map(absent_segments, listing.partitions))
     check_found(options, listing, report)
     logs = [log for log in listing.partitions if log.segments]
+    report.without_segments = len(listing.partitions) - len(logs)
     return plan_ranges(options, logs, OffsetRanges(options), report, piece_bytes)
 
 

@@ -25,6 +25,8 @@ class Report:
         Bytes read of segments and their indexes, while planning and while reading.
     topics, partitions, segments : int
         What was chosen.
+    without_segments : int
+        Partitions that were chosen, too, and have no segment in their directories.
     splits : int
     batches : int
         Batches and top-level messages that were walked.
@@ -44,6 +46,7 @@ class Report:
     topics: int = 0
     partitions: int = 0
     segments: int = 0
+    without_segments: int = 0
     splits: int = 0
     batches: int = 0
     records: int = 0
@@ -80,6 +83,7 @@ class Report:
                 "topics",
                 "partitions",
                 "segments",
+                "without_segments",
                 "splits",
                 "batches",
                 "records",

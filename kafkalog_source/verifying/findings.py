@@ -21,6 +21,8 @@ class Severity(enum.Enum):
     """Records that cannot be read, or are missing."""
     MISLEADING = "misleading"
     """A file beside the records that is damaged or says what is not so: a broker would go astray or make it anew."""
+    UNCHECKED = "unchecked"
+    """Records that cannot be checked here: they are in remote storage, or compressed."""
     NOTE = "note"
     """Nothing wrong: what a crash, a live log or an old broker leaves."""
 

@@ -130,6 +130,12 @@ def verify(
         result.findings += _check_said(result, said)
     seen = {finding.file for finding in verification.findings}
     verification.findings += [finding for finding in bad.values() if finding.file not in seen]
+    told = {log.packed.first for log in listing.partitions if log.packed is not None}
+    verification.findings += [
+        Finding(Severity.NOTE, each.path, each.reason)
+        for each in listing.skipped
+        if each.is_foreign and each.path not in told
+    ]
     verification.skipped = [(each.path, each.reason) for each in listing.skipped]
     # A checkpoint that the listing warns of is a finding here.
     verification.warnings = [
