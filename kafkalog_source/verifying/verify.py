@@ -130,12 +130,7 @@ def verify(
         result.findings += _check_said(result, said)
     seen = {finding.file for finding in verification.findings}
     verification.findings += [finding for finding in bad.values() if finding.file not in seen]
-    told = {log.packed.first for log in listing.partitions if log.packed is not None}
-    verification.findings += [
-        Finding(Severity.NOTE, each.path, each.reason)
-        for each in listing.skipped
-        if each.is_foreign and each.path not in told
-    ]
+    _note_foreign(listing, verification)
     verification.skipped = [(each.path, each.reason) for each in listing.skipped]
     # A checkpoint that the listing warns of is a finding here.
     verification.warnings = [
@@ -146,6 +141,17 @@ def verify(
 
 def _note_bad(bad: dict[str, Finding], error: KafkaLogError) -> None:
     bad.setdefault(str(error), of_error(error, Severity.DAMAGE, ""))
+
+
+def _note_foreign(listing: Listing, verification: Verification) -> None:
+    """Name the files that are not Kafka's, with the partition in whose directory they lie."""
+    results = {result.log.path: result for result in verification.partitions}
+    told = {log.packed.first for log in listing.partitions if log.packed is not None}
+    for each in listing.skipped:
+        if each.is_foreign and each.path not in told:
+            result = results.get(each.path) or results.get(os.path.dirname(each.path))
+            findings = verification.findings if result is None else result.findings
+            findings.append(Finding(Severity.NOTE, each.path, each.reason))
 
 
 def _check_log_dirs(

@@ -84,7 +84,7 @@ def test_a_name_with_control_characters_is_escaped(logs: Path) -> None:
     logs.rename(root)
     (root / "orders-0" / "00000000000000000000.index").write_bytes(b"\1")
     findings = check(root).all_findings
-    assert [finding.severity for finding in findings] == [Severity.NOTE, Severity.MISLEADING]
+    assert [finding.severity for finding in findings] == [Severity.MISLEADING, Severity.NOTE]
     assert all(str(finding).isprintable() for finding in findings)
 
 
