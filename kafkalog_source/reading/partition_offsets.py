@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kafkalog_source.logdir.absent import RemotePart, remote_part
 from kafkalog_source.reading.live import check_inode
 from kafkalog_source.reading.splits import Origin
-from kafkalog_source.logdir.absent import RemotePart, remote_part
 from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.seek import SegmentPlace
 
