@@ -205,7 +205,7 @@ class PartitionTransactions:
             if entries is None:
                 return None
             found += [entry[:3] for entry in entries if entry.first_offset < bound]
-            if any(entry.last_stable_offset >= bound for entry in entries):
+            if any(entry.ends_all_below(bound) for entry in entries):
                 return TransactionHistory(tuple(found))
         return self._with_tail(found, self._places[number].least, bound) if self._tail is not None else None
 

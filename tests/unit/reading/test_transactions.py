@@ -118,6 +118,18 @@ def test_side_files_of_a_closed_log_save_every_pass(tmp_path: Path) -> None:
     assert bytes_read(directory, ["transactionState"]) < size + 3000
 
 
+@pytest.mark.parametrize("stable", [0, 4, 5, 1 << 20])
+def test_a_last_stable_offset_beyond_the_marker_ends_no_search(stable: int, tmp_path: Path) -> None:
+    """A follower notes such offsets; so may a broker's be that is damaged, and then a transaction is open below it."""
+    directory = partition(tmp_path, [data(0, 8), data(1), marker(2)], [plain(3), marker(4, 8)], closed={})
+    (directory / f"{0:020d}.txnindex").write_bytes(txn_index([(1, 1, 2, stable)]))
+    (directory / f"{3:020d}.txnindex").write_bytes(txn_index([(8, 0, 4, 5)]))
+    read = kafkalog_source.scan(directory, columns=["offset"], **COMMITTED)
+    assert read.to_table()["offset"].to_pylist() == [3]
+    assert read.report()["warnings"] == []
+    assert states(directory) == ["aborted", "aborted", "aborted", None, "aborted"]
+
+
 def test_the_index_of_a_log_that_was_not_closed_may_be_older_than_the_log(tmp_path: Path) -> None:
     directory = partition(tmp_path, [data(0), marker(1), data(2), marker(3)])
     (directory / f"{0:020d}.txnindex").write_bytes(txn_index([(1, 0, 1, 2)]))

@@ -206,6 +206,18 @@ def test_the_broker_remembers_what_a_lost_marker_ended(logs: Path) -> None:
     assert tx.open_transactions == 0
 
 
+def test_the_broker_remembers_what_a_lost_marker_ended_of_a_transaction_that_began_before_the_log(logs: Path) -> None:
+    directory = write_partition(logs, "tx")
+    entries = [producer(7, 100), producer(7, 101, marker=False), producer(8, 102), producer(8, 103, marker=True)]
+    path = write_indexed(directory, entries, base_offset=100)
+    path.with_suffix(".txnindex").write_bytes(txn_index([(7, 90, 101, 102)]))
+    flip(path, positions(entries)[1] + 70)
+    target, report = salvaged(logs)
+    assert (target / "tx-0" / path.with_suffix(".txnindex").name).read_bytes() == txn_index([(7, 90, 101, 102)])
+    (tx,) = [each for each in report.partitions if each.topic == "tx"]
+    assert tx.open_transactions == 0
+
+
 def test_a_transaction_whose_end_is_lost_is_told(logs: Path) -> None:
     directory = write_partition(logs, "tx")
     entries = [producer(7, 0), producer(7, 1, marker=True), producer(8, 2), producer(8, 3, marker=True)]
