@@ -169,12 +169,17 @@ class PartitionCheck:
             yield Finding(
                 Severity.NOTE if compacted else Severity.DAMAGE,
                 each.segment.path,
-                "offsets are missing before the next segment: compaction removed them, or a segment is missing"
-                if compacted
-                else "offsets are missing before the next segment: a segment is not there",
+                f"offsets are missing before the next segment: {_reason(each, compacted)}",
                 each.segment.size,
                 found=f"{printable(os.path.basename(following.segment.path))} as the next segment",
                 expected=f"one that begins at offset {end}",
                 first_offset=end,
                 last_offset=following.segment.base_offset - 1,
             )
+
+
+def _reason(each: SegmentCheck, compacted: bool) -> str:
+    """Why offsets are in neither of two segments, given the first of them."""
+    if each.segment.size == 0:
+        return "this one is empty"
+    return "compaction removed them, or a segment is missing" if compacted else "a segment is not there"

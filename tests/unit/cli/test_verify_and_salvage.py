@@ -89,6 +89,19 @@ def test_salvage(kafkalog: Kafkalog, logs: Path) -> None:
     assert kafkalog("verify", target).status == 0
 
 
+def test_salvage_of_what_cannot_be_read(kafkalog: Kafkalog, logs: Path) -> None:
+    target = logs.parent / "new"
+    (logs / "orders-0" / "00000000000000000099.log").mkdir()
+    run = kafkalog("salvage", logs, target)
+    assert (run.status, run.out) == (2, "")
+    assert "--skip-unreadable" in run.err
+    assert not target.exists()
+    run = kafkalog("salvage", logs, target, "--skip-unreadable")
+    assert (run.status, run.err) == (1, "")
+    assert "left out: " in run.out
+    assert run.out.endswith("; of these 1 path could not be read and is not in DST\n")
+
+
 def test_salvage_as_json(kafkalog: Kafkalog, logs: Path) -> None:
     target = logs.parent / "new"
     run = kafkalog("salvage", logs, target, "--json", "--topic-ids", f"orders={TOPIC_ID}")
