@@ -20,7 +20,7 @@ from kafkalog_source.cli.options import (
     read_options,
 )
 from kafkalog_source.cli.text import complain, json_line
-from kafkalog_source.errors import DamageWarning
+from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning
 from kafkalog_source.format import TimestampType
 from kafkalog_source.segment.damage import offsets_text
 
@@ -90,7 +90,7 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
             out.write(line(row) + "\n")
     report = found.report()
     _tell(report, shown=found.schema.names)
-    return 1 if report["without_segments"] else 0
+    return BAD_DATA if report["without_segments"] else DONE
 
 
 def _tell(report: Mapping[str, Any], shown: Sequence[str]) -> None:

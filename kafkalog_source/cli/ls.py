@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from kafkalog_source.cli.offsets import first_offset, last_offset
 from kafkalog_source.cli.options import add_path_arguments, add_topic_flags, read_options
 from kafkalog_source.cli.text import complain, json_line, table
-from kafkalog_source.errors import KafkaLogError, printable
+from kafkalog_source.errors import BAD_DATA, DONE, KafkaLogError, printable
 from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
 from kafkalog_source.logdir.absent import RemotePart, absent_segments, remote_part
 from kafkalog_source.logdir.checkpoints import encoded_topic_id, read_topic_id
@@ -272,4 +272,4 @@ def _tell_damage(rows: Iterable[_Row]) -> int:
     messages = _messages(rows)
     for message in messages:
         complain(message)
-    return 1 if messages else 0
+    return BAD_DATA if messages else DONE

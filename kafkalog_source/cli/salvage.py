@@ -10,7 +10,7 @@ from kafkalog_source.cli.options import add_generic_option, add_threads_flag, ad
 from kafkalog_source.cli.progress import Bar
 from kafkalog_source.cli.text import complain, counted, json_line, one_line, table
 from kafkalog_source.cli.verify import check_allowed, wanted_partitions
-from kafkalog_source.errors import printable
+from kafkalog_source.errors import BAD_DATA, DONE, printable
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.salvage import SalvageReport, parse_topic_ids, salvage
 from kafkalog_source.verifying.progress import Progress
@@ -110,7 +110,7 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
         out.write(json_line(report.to_dict()) + "\n")
     else:
         out.writelines(line + "\n" for line in _lines(report))
-    return 0 if report.is_complete else 1
+    return DONE if report.is_complete else BAD_DATA
 
 
 def _lines(report: SalvageReport) -> Iterator[str]:

@@ -15,7 +15,7 @@ from kafkalog_source.cli.options import (
 )
 from kafkalog_source.cli.progress import Bar
 from kafkalog_source.cli.text import complain, counted, json_line, one_line, table
-from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, OptionError, printable
 from kafkalog_source.reading.options import ReadOptions, parse_options
 from kafkalog_source.verifying import Finding, Severity, Verification, verify
 from kafkalog_source.verifying.progress import Progress
@@ -42,7 +42,9 @@ the metadata log's snapshots. Each finding names file and position and is
 exit status:
   0  sound; there may be notes
   1  damage, something misleading, or records that could not be checked
-  2  could not run: no such path, an unknown option, and the like
+  2  could not run: an unknown option, a path that does not exist, is no segment
+     and holds none, or may not be read. Also if a file within a path may not
+     be read, whatever was found in the others
 
 examples:
   kafkalog verify kafka-logs
@@ -98,7 +100,9 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
         out.write(json_line(found.to_dict()) + "\n")
     else:
         out.writelines(line + "\n" for line in _lines(found))
-    return 0 if found.is_sound else 1
+    if not found.is_complete:
+        return NOT_RUN
+    return DONE if found.is_sound else BAD_DATA
 
 
 def wanted_partitions(options: ReadOptions) -> Callable[[str, int], bool]:
@@ -152,6 +156,9 @@ def _summary(found: Verification, findings: Sequence[Finding]) -> str:
     verdict = "sound" if found.is_sound else "not sound"
     if not found.is_sound and not counts[Severity.DAMAGE] and not counts[Severity.MISLEADING]:
         verdict = "not fully checked"
+    if not found.is_complete:
+        denied = sum(finding.is_denied for finding in findings)
+        verdict = f"not all checked, {counted(denied, 'file')} may not be read"
     totals = (
         counted(len(found.partitions), "partition"),
         counted(sum(len(each.log.segments) for each in found.partitions), "segment"),

@@ -10,7 +10,7 @@ import itertools
 import os
 from collections.abc import Iterable, Sequence
 
-from kafkalog_source.errors import KafkaLogError, LogDirError, UnsupportedFormatError, printable
+from kafkalog_source.errors import KafkaLogError, LogDirError, NotASegmentError, printable
 from kafkalog_source.logdir.access import entries
 from kafkalog_source.logdir.foreign import packing_of, unpacking_remedy
 from kafkalog_source.logdir.names import (
@@ -129,7 +129,7 @@ def explain_file(path: str) -> KafkaLogError:
         remedy = unpacking_remedy(packing)
     else:
         remedy = f"Give {_WHAT_IS_READ}"
-    return UnsupportedFormatError(
+    return NotASegmentError(
         "is not named as a segment",
         file=path,
         expected="a name such as 00000000000000000000.log, or that with .deleted, .cleaned or .swap after it",

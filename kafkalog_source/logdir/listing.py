@@ -226,7 +226,8 @@ class _Search:
         if contents.is_log_dir:
             raise holds_log_dirs(os.path.dirname(path), [path])
         # What checks a directory says itself that it holds no segment.
-        if given and not contents.segments and (self.on_bad is None or holds_directories(path)):
+        is_explained = contents.has_bad or (self.on_bad is not None and not holds_directories(path))
+        if given and not contents.segments and not is_explained:
             raise explain_directory(path)
         self.skipped += contents.skipped
         self.warnings += contents.warnings

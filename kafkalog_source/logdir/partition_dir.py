@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kafkalog_source.errors import KafkaLogError, LogDirError, UnsupportedFormatError, printable
+from kafkalog_source.errors import KafkaLogError, LogDirError, NotASegmentError, printable
 from kafkalog_source.logdir.access import Root, check_readable, entries, file_kind, os_error, status
 from kafkalog_source.logdir.crash_states import NO_CRASH, CrashState, crash_state
 from kafkalog_source.logdir.foreign import ForeignFiles, is_kafkas
@@ -48,6 +48,8 @@ class PartitionContents:
         Of the directory.
     packed : PackedSegments or None
         Segments that are here only compressed.
+    has_bad : bool
+        Files were left out that cannot be read or are not what their names say.
     """
 
     segments: tuple[SegmentFile, ...]
@@ -56,6 +58,7 @@ class PartitionContents:
     is_log_dir: bool
     inode: int
     packed: PackedSegments | None = None
+    has_bad: bool = False
 
 
 class _VanishedError(Exception):
@@ -117,6 +120,7 @@ def list_partition(
             if _is_settled(seen):
                 contents = _contents(seen, next_offset)
                 _tell_bad(seen, on_bad)
+                contents.has_bad = bool(seen.bad)
                 return contents
         except _VanishedError:
             continue
@@ -179,9 +183,9 @@ def regular_status(path: str, found: os.stat_result) -> os.stat_result:
     return found
 
 
-def redpanda_error(path: str) -> UnsupportedFormatError:
+def redpanda_error(path: str) -> NotASegmentError:
     """Refuse a Redpanda segment by name."""
-    return UnsupportedFormatError(
+    return NotASegmentError(
         "this is a segment of Redpanda, whose format is not Kafka's",
         file=path,
         expected="a Kafka segment such as 00000000000000000000.log",

@@ -7,7 +7,7 @@ import os
 import stat
 from typing import Protocol, Self
 
-from kafkalog_source.errors import DataLossError, KafkaLogError, LogDirError
+from kafkalog_source.errors import DataLossError, KafkaLogError, LogDirError, kind_of
 
 _COPY_SIZE = 64 << 20
 _BUFFER_SIZE = 1 << 20
@@ -170,7 +170,7 @@ def _cannot_read(path: str, error: OSError, position: int | None = None) -> LogD
             position=position,
             remedy="If it was there before, retention or compaction removed it: read again, or read a snapshot",
         )
-    return LogDirError(
+    return kind_of(error)(
         f"the file cannot be read: {error.strerror}",
         file=path,
         position=position,

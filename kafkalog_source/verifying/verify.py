@@ -59,10 +59,16 @@ class Verification:
         """Whether there is nothing but notes."""
         return all(finding.severity is Severity.NOTE for finding in self.all_findings)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every file could be checked that the paths hold."""
+        return not any(finding.is_denied for finding in self.all_findings)
+
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values."""
         return {
             "sound": self.is_sound,
+            "complete": self.is_complete,
             "partitions": [_plain(each) for each in self.partitions],
             "findings": [finding.to_dict() for finding in self.findings],
             "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
