@@ -255,10 +255,10 @@ def test_damaged_data_is_one_line_and_status_1(kafkalog: Kafkalog, logs: Path) -
     assert len(run.err.splitlines()) == 1
 
 
-def test_files_of_other_formats_are_status_1(kafkalog: Kafkalog, tmp_path: Path) -> None:
+def test_files_named_as_those_of_other_formats_are_status_2(kafkalog: Kafkalog, tmp_path: Path) -> None:
     (tmp_path / "0-1-v1.log").write_bytes(b"x")
     run = kafkalog("ls", tmp_path / "0-1-v1.log")
-    assert run.status == 1
+    assert run.status == 2
     assert "Redpanda" in run.err
 
 
