@@ -95,7 +95,7 @@ def test_an_unknown_key_of_the_config_is_one_line_that_names_it(
     assert capsys.readouterr().err.endswith("output: unknown key 'compresion'; did you mean 'compression'?\n")
 
 
-def test_an_input_that_is_not_there_is_one_line_and_exit_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_input_that_is_not_there_is_one_line_and_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path / "nothing"), "--output", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
