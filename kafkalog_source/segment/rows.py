@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkalog_source._core.codes import CODE
@@ -16,8 +15,11 @@ from kafkalog_source.segment.damage import Damage, Kind, too_large_error, words_
 from kafkalog_source.segment.entries import read_header, sound_entry_at
 from kafkalog_source.segment.lost import offsets_of
 from kafkalog_source.segment.regions import End, Regions, Resume
+from kafkalog_source.segment.span import Span
 from kafkalog_source.segment.tail import begins_like_a_segment, ends_half_written, is_zero_to_end, not_a_segment
 from kafkalog_source.segment.window import Window
+
+__all__ = ["Span", "SpanReader"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,36 +42,6 @@ _OFFSET_SIZE = 8
 _MAX_OFFSET = 2**63 - 1
 _V2 = 2
 _CODEC_MASK = 7
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A range of a segment, from one batch's start to another's or to the file's end.
-
-    Attributes
-    ----------
-    start, end : int
-        Positions; `end` may be the size that the file had when the read was planned.
-    least, bound : int
-        The segment's offsets lie in [least, bound).
-    stop : int
-        Reading ends at the first batch that begins at or above this offset.
-    to_file_end : bool
-        Whether the range ends where the file does, and not where another batch begins.
-    torn_is_benign : bool
-        Whether a batch that the end of the file cuts is what a live log looks like, and no loss.
-    base_07 : int or None
-        The base offset of a Kafka 0.7 segment, whose offsets are positions counted from it; None for any other.
-    """
-
-    start: int
-    end: int
-    least: int
-    bound: int
-    stop: int
-    to_file_end: bool
-    torn_is_benign: bool
-    base_07: int | None = None
 
 
 class SpanReader:
