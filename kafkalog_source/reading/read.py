@@ -169,8 +169,9 @@ class SplitReader:
     def _damaged(self, damage: Damage, each: SplitRange) -> None:
         if not is_wanted(damage, each):
             return
-        self.report.damage.append(damage)
+        # What ends the read is its error; the report holds what was left out.
         self._policy.check(damage)
+        self.report.damage.append(damage)
         if self._policy.gives_row(damage):
             self._rows.add(damage, each, self._finished())
         self._is_behind_damage = True
@@ -197,9 +198,18 @@ class SplitReader:
 def read_split(split: Split, options: ReadOptions, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The Arrow batches of one split; see `SplitReader.read`. What it warns of is logged."""
     reader = SplitReader(options, columns)
-    yield from reader.read(split)
-    for warning in reader.report.warnings:
+    has_failed = True
+    try:
+        yield from reader.read(split)
+        has_failed = False
+    finally:
+        # Before an error, too. It may have kept back rows about damage, so that the log alone shows it.
+        _log_left_out(reader.report, options, rows_show_damage=options.mode == "PERMISSIVE" and not has_failed)
+
+
+def _log_left_out(report: Report, options: ReadOptions, *, rows_show_damage: bool) -> None:
+    for warning in report.warnings:
         _log.warning("kafkalog: %s", warning)
-    if options.view != "damage" and options.mode != "PERMISSIVE":
-        for text in reader.report.damage_texts():
+    if options.view != "damage" and not rows_show_damage:
+        for text in report.damage_texts():
             _log.warning("kafkalog: %s", text)

@@ -314,6 +314,29 @@ def test_dump_skips_damage_and_says_what_is_lost(kafkalog: Kafkalog, harmed: Pat
     assert "bytes torn, offsets from 1 on" in lines[1]
 
 
+@pytest.mark.parametrize("mode", ["DROPMALFORMED", "PERMISSIVE"])
+def test_dump_says_what_is_left_out_also_when_the_read_fails_later(
+    kafkalog: Kafkalog, tmp_path: Path, mode: str
+) -> None:
+    directory = partition_dir(tmp_path, "orders", 0)
+    damaged = bytearray(encode([Batch(base_offset=i) for i in range(3)]))
+    damaged[len(damaged) // 2] ^= 1
+    write_segment(directory, bytes(damaged))
+    write_segment(directory, [Batch(base_offset=9)], base_offset=9)
+    run = kafkalog("dump", directory, "--mode", mode, "--columns", "offset,_corrupt_record")
+    assert run.status == 1
+    left_out, error = run.err.splitlines()
+    assert f"{0:020d}.log" in left_out
+    assert "bytes damaged, offset 1: the batch's checksum is wrong" in left_out
+    assert "offsets 3 to 8 are not on disk" in error
+
+
+def test_dump_with_a_limit_says_what_it_left_out_until_then(kafkalog: Kafkalog, harmed: Path) -> None:
+    run = kafkalog("dump", harmed, "--mode", "DROPMALFORMED", "--limit", "1")
+    assert (run.status, len(run.out.splitlines())) == (0, 1)
+    assert "bytes damaged" in run.err
+
+
 def test_dump_shows_damage_among_the_records(kafkalog: Kafkalog, harmed: Path) -> None:
     run = kafkalog("dump", harmed, "--mode", "permissive")
     assert [line.split()[0] for line in run.out.splitlines()] == ["orders-0@0", "orders-0@1"]
