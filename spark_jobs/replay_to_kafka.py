@@ -28,6 +28,7 @@ from spark_jobs.job_reading import (
     committed_by_default,
     damaged_regions,
     hidden_by_open_transactions,
+    left_out_before_errors,
     ranges_of,
     refuse_options,
 )
@@ -213,19 +214,28 @@ def _run(config: Config, replay: Replay, *, as_json: bool) -> None:
         started = time.monotonic()
         targets = target_topics(spark, config.kafka, list(replay.topics.values()))
         _check_targets(replay, targets)
-        records = with_milliseconds(config.input.frame(spark, SCHEMA))
-        whole = extents(config.input.frame(spark, "topic string, partition int, offset long"))
-        found = _found(spark, config, replay, records, whole, targets)
-        _write(config, replay, records, whole, found)
-        if config.output.verify and replay.topics:
-            target = read_target(spark, config.kafka, list(replay.topics.values()))
-            check_complete(records, target, whole, replay.topics, config.headers)
+        with left_out_before_errors(spark, config.input, "replay_to_kafka"):
+            whole, found = _replayed(spark, config, replay, targets)
         damage = damaged_regions(spark, config.input)
     summary = _summary(config, replay, whole, found, damage, time.monotonic() - started)
     if as_json:
         print_json(summary)
     else:
         _print_summary(replay, summary)
+
+
+def _replayed(
+    spark: SparkSession, config: Config, replay: Replay, targets: Mapping[str, TargetTopic]
+) -> tuple[Partitions, Partitions]:
+    """Write the records, and compare what was written; give what is on disk and what the targets held before."""
+    records = with_milliseconds(config.input.frame(spark, SCHEMA))
+    whole = extents(config.input.frame(spark, "topic string, partition int, offset long"))
+    found = _found(spark, config, replay, records, whole, targets)
+    _write(config, replay, records, whole, found)
+    if config.output.verify and replay.topics:
+        target = read_target(spark, config.kafka, list(replay.topics.values()))
+        check_complete(records, target, whole, replay.topics, config.headers)
+    return whole, found
 
 
 def _check_targets(replay: Replay, targets: Mapping[str, TargetTopic]) -> None:
