@@ -34,6 +34,14 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+def counted(count: int, noun: str) -> str:
+    """Write how many there are of something: ``1 batch``, ``2 batches``."""
+    ending = "" if count == 1 else "es" if noun.endswith(("ch", "s")) else "s"
+    if count != 1 and noun.endswith("ry"):
+        noun, ending = noun[:-1], "ies"
+    return f"{count} {noun}{ending}"
+
+
 class KafkaLogError(Exception):
     """Root of all errors of kafkalog.
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from kafkalog_source.cli.options import add_generic_option, add_threads_flag, add_topic_flags, read_options
 from kafkalog_source.cli.progress import Bar
-from kafkalog_source.cli.text import complain, counted, json_line, one_line, table
+from kafkalog_source.cli.text import complain, json_line, one_line, table
 from kafkalog_source.cli.verify import check_allowed, wanted_partitions
-from kafkalog_source.errors import BAD_DATA, DONE, printable
+from kafkalog_source.errors import BAD_DATA, DONE, counted, printable
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.salvage import SalvageReport, parse_topic_ids, salvage
 from kafkalog_source.verifying.progress import Progress
