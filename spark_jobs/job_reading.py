@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kafkalog_source import scan
-from kafkalog_source.errors import printable
+from kafkalog_source.errors import counted, printable
 from kafkalog_source.segment.damage import offsets_text
 from spark_jobs.job_config import ConfigError
 from spark_jobs.job_errors import one_line
@@ -103,9 +103,9 @@ def _left_out(spark: SparkSession, source: JobInput) -> Iterator[str]:
     for each in regions:
         lost = offsets_text(each["first_offset"], each["last_offset"])
         place = f"{printable(each['file'])}, position {each['position']}"
-        yield f"left out: {place}: {each['size']} bytes {each['kind']}, {lost}: {each['reason']}"
+        yield f"left out: {place}: {counted(each['size'], 'byte')} {each['kind']}, {lost}: {each['reason']}"
     if count > len(regions):
-        yield f"left out: {count - len(regions):,} more damaged regions; view=damage lists all"
+        yield f"left out: {counted(count - len(regions), 'more damaged region')}; view=damage lists all"
 
 
 def ranges_of(source: JobInput) -> dict[Partition, list[SplitRange]]:

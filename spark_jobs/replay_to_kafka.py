@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from kafkalog_source.errors import printable
+from kafkalog_source.errors import counted, printable
 from spark_jobs.job_config import ConfigError, option_strings
 from spark_jobs.job_input import JobInput, input_with_flags
 from spark_jobs.job_plan import ReadPlan, TopicPlan, print_notes, print_plan
@@ -248,8 +248,9 @@ def _check_targets(replay: Replay, targets: Mapping[str, TargetTopic]) -> None:
                 f" --partitions {needed}"
             )
         if targets[target].partitions < needed:
+            partitions = counted(targets[target].partitions, "partition")
             raise JobError(
-                f"topic {target} has {targets[target].partitions} partitions, and partition {needed - 1} of {source}"
+                f"topic {target} has {partitions}, and partition {needed - 1} of {source}"
                 f" has records; it needs at least {needed}"
             )
 

@@ -20,7 +20,7 @@ from kafkalog_source.cli.options import (
     read_options,
 )
 from kafkalog_source.cli.text import complain, json_line
-from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning
+from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning, counted
 from kafkalog_source.format import TimestampType
 from kafkalog_source.segment.damage import offsets_text
 
@@ -102,7 +102,7 @@ def _tell(report: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
             continue
         place = f"{region['file']}, position {region['position']}"
         lost = offsets_text(region["first_offset"], region["last_offset"])
-        complain(f"warning: {place}: {region['size']} bytes {region['kind']}, {lost}: {region['reason']}")
+        complain(f"warning: {place}: {counted(region['size'], 'byte')} {region['kind']}, {lost}: {region['reason']}")
     if report["partitions"] == report["without_segments"] == 0:
         complain("warning: no partition was chosen; kafkalog ls shows which there are")
 

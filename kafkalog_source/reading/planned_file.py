@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import DataLossError, LogDirError, printable
+from kafkalog_source.errors import DataLossError, LogDirError, counted, printable
 from kafkalog_source.segment.damage import offsets_text
 from kafkalog_source.segment.source import FileChangedError, LocalFile, is_gone
 
@@ -97,7 +97,7 @@ def _replaced(source: LocalFile, each: SplitRange) -> DataLossError:
     return kind(
         "the file is not the one that was planned to be read",
         file=each.path,
-        found=f"{source.size} bytes" if same else "another file of this name",
-        expected=f"{at_least}{each.file_size} bytes" if same else None,
+        found=counted(source.size, "byte") if same else "another file of this name",
+        expected=f"{at_least}{counted(each.file_size, 'byte')}" if same else None,
         remedy=_REPLACED,
     )

@@ -6,6 +6,8 @@ import resource
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kafkalog_source.errors import counted
+
 if TYPE_CHECKING:
     from kafkalog_source.segment.damage import Damage
 
@@ -71,7 +73,7 @@ class Report:
         """A sentence for each of the first damaged regions, and how many more there are."""
         texts = [each.to_text() for each in self.damage[:_MOST_TOLD]]
         left = len(self.damage) - len(texts)
-        return [*texts, f"{left} more damaged regions: view=damage lists all"] if left else texts
+        return [*texts, f"{counted(left, 'more damaged region')}: view=damage lists all"] if left else texts
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values: numbers, and lists of mappings."""

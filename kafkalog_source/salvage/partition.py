@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source._core.indexes import IndexBuilder
 from kafkalog_source._core.producers import LeaderEpochs, ProducerTable
-from kafkalog_source.errors import KafkaLogError, LogDirError, printable
+from kafkalog_source.errors import KafkaLogError, LogDirError, counted, printable
 from kafkalog_source.logdir.checkpoints import read_leader_epochs
 from kafkalog_source.logdir.names import LEADER_EPOCH_CHECKPOINT
 from kafkalog_source.salvage.producers import encode_snapshot, noted_snapshot
@@ -178,10 +178,11 @@ class PartitionSalvage:
         if noted is not None or self._producers.producers:
             write_file(self._name(end, "snapshot"), content)
         if self.report.open_transactions and self.report.left_out:
+            still_open = counted(self.report.open_transactions, "open transaction")
             self.report.warnings.append(
-                f"{printable(self._log.path)}: {self.report.open_transactions} transactions are open at the end of the "
-                "log, perhaps because what ended them is left out: their records and all behind them are hidden from "
-                "committed reads until `kafka-transactions abort` ends them"
+                f"{printable(self._log.path)}: {still_open} at the end of the log, perhaps because what ended them is "
+                "left out: their records and all behind them are hidden from committed reads until "
+                "`kafka-transactions abort` ends them"
             )
 
     def _warn_of_doubts(self) -> None:
@@ -192,9 +193,9 @@ class PartitionSalvage:
         if doubts:
             first, last = min(each[1] for each in doubts), max(each[2] for each in doubts)
             self.report.warnings.append(
-                f"{printable(self._log.path)}: what is left out may have held the ends of {len(doubts)} transactions, "
-                f"with records at offsets {first} to {last}: whether they were aborted is not known, and a broker "
-                "takes them for a part of what their producers wrote next"
+                f"{printable(self._log.path)}: what is left out may have held the ends of "
+                f"{counted(len(doubts), 'transaction')}, with records at offsets {first} to {last}: whether they were "
+                "aborted is not known, and a broker takes them for a part of what their producers wrote next"
             )
 
     def _write_epochs(self, keep: bool) -> None:

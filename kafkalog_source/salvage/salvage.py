@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from kafkalog_source.codecs import DEFAULT_LIMIT
-from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.errors import OptionError, counted, printable
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.logdir.checkpoints import encoded_topic_id
 from kafkalog_source.logdir.names import PARTITION_METADATA
@@ -129,7 +129,7 @@ def _choose(
     if not chosen:
         raise OptionError(
             "nothing to salvage: no partition has a topic's id that a broker would know",
-            found=f"{len(listing.partitions)} partitions",
+            found=counted(len(listing.partitions), "partition"),
             remedy="Create the topics in a new cluster, and give their ids by --topic-ids",
         )
     if given is None and all(log.topic != METADATA_TOPIC for log in chosen):

@@ -250,7 +250,7 @@ def test_a_transaction_whose_end_is_lost_is_told(logs: Path) -> None:
     path = write_indexed(directory, entries)
     flip(path, positions(entries)[1] + 70)
     _, report = salvaged(logs)
-    assert any("1 transactions are open" in warning for warning in report.all_warnings)
+    assert any("1 open transaction at the end" in warning for warning in report.all_warnings)
 
 
 def test_a_transaction_that_a_broker_will_take_for_a_part_of_the_next_is_told(logs: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_transaction_that_a_broker_will_take_for_a_part_of_the_next_is_told(lo
     path = write_indexed(directory, entries)
     flip(path, positions(entries)[1] + 70)
     _, report = salvaged(logs)
-    (warning,) = [each for each in report.all_warnings if "ends of 1 transactions" in each]
+    (warning,) = [each for each in report.all_warnings if "ends of 1 transaction," in each]
     assert "records at offsets 0 to 0: whether they were aborted is not known" in warning
 
 
