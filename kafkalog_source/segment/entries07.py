@@ -19,6 +19,7 @@ from kafkalog_source._core.walk07 import Entries07
 from kafkalog_source.errors import CorruptBatchError
 from kafkalog_source.format import NO_TIMESTAMP
 from kafkalog_source.segment.entries import EntryHeader
+from kafkalog_source.segment.source import shorter_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,6 +98,8 @@ def _walk(
         window.reserve(want)
         with window.view(0, want) as room:
             got = source.read_into(position, room)
+        if got < want:
+            raise shorter_error(source.path, position + got, source.size)
         entries.origin = base_offset + position
         code = entries.walk(window, got)
         yield position, entries
