@@ -17,11 +17,11 @@ from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.reading.damage_modes import DamagePolicy, Rows, is_wanted
 from kafkalog_source.reading.gaps import GapChecks
 from kafkalog_source.reading.live import has_changed
-from kafkalog_source.reading.lookahead import Lookahead, TransactionFinder, states_of
 from kafkalog_source.reading.planned_file import open_planned
 from kafkalog_source.reading.report import Report
 from kafkalog_source.reading.retry import look_up_again
 from kafkalog_source.reading.splits import TransactionHistory
+from kafkalog_source.reading.transactions.lookahead import Lookahead, TransactionFinder, states_of
 from kafkalog_source.segment.batch_headers import BatchHeaders
 from kafkalog_source.segment.opening import span_reader
 from kafkalog_source.segment.rows import SpanReader

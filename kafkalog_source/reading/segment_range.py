@@ -20,7 +20,7 @@ def segment_range(
     place: SegmentPlace,
     wanted: tuple[int, int],
     history: TransactionHistory | None,
-    origin: Origin,
+    origin: Origin | None,
 ) -> SplitRange:
     """The whole of segment `number`, of which the offsets [low, high) `wanted` are read.
 
@@ -33,7 +33,7 @@ def segment_range(
     wanted : (int, int)
     history : TransactionHistory or None
         What became of the transactions in the segment, if that is known.
-    origin : Origin
+    origin : Origin or None
     """
     low, high = wanted
     segment = log.segments[number]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.positions import Positions
-    from kafkalog_source.reading.transactions import KnownTransactions
+    from kafkalog_source.reading.transactions.history import KnownTransactions
 
 __all__ = ["Stream"]
 

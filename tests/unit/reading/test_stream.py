@@ -12,7 +12,7 @@ import pytest
 from kafkalog_source import DataLossError, LogDirError, OptionError
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.positions import from_json, to_json
-from kafkalog_source.reading.transactions import PartitionTransactions
+from kafkalog_source.reading.transactions.history import Followed, PartitionHistory, from_headers
 from tests.builders import Batch, Record, end_marker, offset_index, partition_dir
 from tests.unit.reading.streaming import Query, append, some
 
@@ -347,14 +347,15 @@ def test_a_stream_from_an_offset_waits_for_a_transaction_that_began_before_it(tm
 
 
 def test_transactions_are_followed_from_where_they_were_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_up: list[PartitionTransactions] = []
+    looked_up: list[PartitionHistory] = []
 
-    def noting(*given: Any) -> PartitionTransactions:
-        looked_up.append(PartitionTransactions(*given))
-        return looked_up[-1]
+    def noting(*given: Any, **named: Any) -> Followed:
+        followed = from_headers(*given, **named)
+        looked_up.append(followed.history)
+        return followed
 
-    for module in ("following", "plan"):
-        monkeypatch.setattr(f"kafkalog_source.reading.{module}.PartitionTransactions", noting)
+    for module in ("following", "partition_plan"):
+        monkeypatch.setattr(f"kafkalog_source.reading.{module}.from_headers", noting)
     batches = [transactional(i, 7) for i in range(4000)]
     path = append(tmp_path, *batches)
     size = len(batches[0].encode())

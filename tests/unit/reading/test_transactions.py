@@ -13,13 +13,13 @@ import pytest
 import kafkalog_source
 from kafkalog_source import CorruptBatchError, DataLossError, OptionError
 from kafkalog_source.logdir import list_logs
-from kafkalog_source.reading import lookahead
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.plan import plan_read
 from kafkalog_source.reading.read import read_split
 from kafkalog_source.reading.splits import SplitRange, TransactionHistory, TransactionsAhead
-from kafkalog_source.reading.transactions import PartitionTransactions
+from kafkalog_source.reading.transactions import lookahead
+from kafkalog_source.reading.transactions.history import from_headers
 from kafkalog_source.segment import rows
 from tests.builders import Batch, Record, encode, end_marker, offset_index, partition_dir, write_segment
 from tests.builders.disk import Entry
@@ -268,12 +268,12 @@ def test_a_segment_that_retention_removes_meanwhile_is_followed_under_its_new_na
     (log,) = list_logs(options.paths, wanted=options.wants).partitions
     first = directory / f"{0:020d}.log"
     first.rename(first.with_name(first.name + ".deleted"))
-    transactions = PartitionTransactions(PartitionOffsets(log), options)
-    assert transactions.last_stable_offset(100) == 100
-    assert transactions.of_segment(0) == TransactionHistory(((1, 0, 3),))
+    followed = from_headers(PartitionOffsets(log), options, 100)
+    assert followed.last_stable_offset == 100
+    assert followed.history.of_segment(0) == TransactionHistory(((1, 0, 3),))
     first.with_name(first.name + ".deleted").unlink()
     with pytest.raises(DataLossError, match=first.name):
-        PartitionTransactions(PartitionOffsets(log), options).last_stable_offset(100)
+        from_headers(PartitionOffsets(log), options, 100)
 
 
 def test_what_was_written_after_the_plan_does_not_count(tmp_path: Path) -> None:

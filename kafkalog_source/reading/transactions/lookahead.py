@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.outcomes import TransactionStates
 from kafkalog_source.errors import DataLossError, KafkaLogError
 from kafkalog_source.logdir import list_logs
-from kafkalog_source.reading.doubts import PassedDamage, largest_checked, notice_gap
 from kafkalog_source.reading.live import check_inode, has_changed
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET, PartitionOffsets
 from kafkalog_source.reading.recovery import as_cut
 from kafkalog_source.reading.splits import TransactionHistory, TransactionsAhead
-from kafkalog_source.reading.transactions import PartitionTransactions
+from kafkalog_source.reading.transactions.history import PartitionHistory, from_side_files
+from kafkalog_source.reading.transactions.lost_markers import PassedDamage, largest_checked, notice_gap
 from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
@@ -58,7 +58,7 @@ class TransactionFinder:
         self.options = options
         self._directory: str | None = None
         self._log: PartitionLog | None = None
-        self._known: PartitionTransactions | None = None
+        self._known: PartitionHistory | None = None
         self.bytes_read = 0
         self.warnings: list[str] = []
 
@@ -71,7 +71,7 @@ class TransactionFinder:
         if not numbers:
             return None
         if self._known is None:
-            self._known = PartitionTransactions(PartitionOffsets(log), self.options)
+            self._known = from_side_files(PartitionOffsets(log), self.options)
         return self._known.of_segment(numbers[0])
 
     def forget(self) -> None:
