@@ -18,6 +18,7 @@ TOP_LEVEL = {
     "Makefile",
     "README.md",
     "conf",
+    "docs",
     "kafkalog_source",
     "pyproject.toml",
     "spark_jobs",
