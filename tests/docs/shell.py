@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.docs.blocks import Block
 
 _END = "--- the end of a block ---"
+_WRONG_STATUS = 99
 
 
 def run_blocks(blocks: Sequence[Block], directory: Path, path: Path | None = None) -> list[str]:
@@ -51,12 +52,11 @@ def run_blocks(blocks: Sequence[Block], directory: Path, path: Path | None = Non
 
 
 def _script(block: Block) -> str:
-    code = block.code if block.language == "sh" else f"python - <<'PYTHON'\n{block.code}PYTHON\n"
-    # Braces make the shell read the whole block before it runs it, and keep the script from the block's commands.
-    whole = f"{{\n{code}}} </dev/null\n" if block.language == "sh" else code
+    # The shell reads all of a block in braces before it runs it, and its commands read nothing of the script.
+    whole = f"{{\n{block.code}}} </dev/null" if block.language == "sh" else f"python - <<'PYTHON'\n{block.code}PYTHON"
     if block.status:
-        whole = f"set +e\n{whole}[ $? -eq {block.status} ] || exit 99\nset -e\n"
-    return f"{whole}printf '%s\\n' '{_END}'\n"
+        whole = f"set +e\n{whole}\n[ $? -eq {block.status} ] || exit {_WRONG_STATUS}\nset -e"
+    return f"{whole}\nprintf '%s\\n' '{_END}'\n"
 
 
 def _environment(path: Path | None) -> dict[str, str]:
