@@ -114,6 +114,14 @@ def test_the_status_that_a_page_tells_is_compared(tmp_path: Path) -> None:
             run_blocks([Block("sh", f"{code}\n", None, ("exit 1",), 1)], tmp_path)
 
 
+def test_a_shell_keeps_its_state_and_starts_python(tmp_path: Path) -> None:
+    blocks = [
+        Block("sh", "export PLACE=here\nmkdir sub\ncd sub\ncat\n", None, (), 1),
+        Block("python", "import os\nprint(os.environ['PLACE'], os.path.basename(os.getcwd()))\n", None, (), 9),
+    ]
+    assert run_blocks(blocks, tmp_path, COMMANDS) == ["", "here sub\n"]
+
+
 def test_what_is_shown_is_compared() -> None:
     assert is_as_shown("a  \nb 12 s\n\n", "a\nb … s\n")
     assert not is_as_shown("a\nb\n", "a\n")
