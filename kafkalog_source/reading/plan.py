@@ -19,7 +19,7 @@ from kafkalog_source.reading.report import Report
 from kafkalog_source.reading.splits import Split, SplitRange, TransactionHistory, TransactionsAhead, pack
 from kafkalog_source.reading.transactions import PartitionTransactions
 from kafkalog_source.segment.opening import open_seeker
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

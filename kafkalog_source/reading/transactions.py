@@ -21,8 +21,8 @@ from kafkalog_source.segment.bounds import next_offset
 from kafkalog_source.segment.checking import is_damaged
 from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.producer_snapshot import read_producer_snapshot
-from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 from kafkalog_source.segment.txn_index import read_txn_index
 

@@ -60,24 +60,6 @@ class End:
     holds_batch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
-    """Where reading goes on behind those of a window's entries that are decoded.
-
-    Attributes
-    ----------
-    position : int
-    too_large : int or None
-        The size of the batch there if it is larger than allowed.
-    is_doubted : bool
-        Whether the batch there contradicts the one behind it.
-    """
-
-    position: int
-    too_large: int | None = None
-    is_doubted: bool = False
-
-
 class _Lead(Enum):
     """What the headers behind a length lead to: a batch whose checksum is right, where all ends, or neither."""
 

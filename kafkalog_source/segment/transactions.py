@@ -19,18 +19,18 @@ from kafkalog_source._core.transactions import TransactionTracker
 from kafkalog_source.batch import problem_of
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import CodecError, DataLossError, LimitError
-from kafkalog_source.segment.checking import checked_steps
+from kafkalog_source.segment.checking import checked_events
 from kafkalog_source.segment.contradictions import TOO_HIGH, behind_wrong_offset
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.entries import is_sound, read_header
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.reader import Run
+from kafkalog_source.segment.span import Span
 from kafkalog_source.segment.tail import ends_half_written, is_zero_to_end, next_sound_entry
 from kafkalog_source.segment.txn_index import read_txn_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kafkalog_source._core.walk import Entries
     from kafkalog_source.segment.source import LocalFile
 
 _MAX_OFFSET = 2**63 - 1
@@ -131,8 +131,15 @@ class HeaderPass:
     def _checked_steps(self, largest_batch: int) -> Iterator[None]:
         stop = self._tracker.stop
         span = Span(self.position, self._end, self._least, self._bound, stop, True, self._is_last)
-        taker = _Follower(self._follow_read)
-        for _ in checked_steps(self._source, span, taker, self._lose, largest_batch):
+        for event in checked_events(self._source, span, largest_batch):
+            if isinstance(event, Run):
+                begin, end = event.entries.entry(event.start)[0], event.end - event.position
+                self._follow_read(event.window, event.position, begin, end)
+                if event.stop < event.entries.count:
+                    # The damage that follows it is known already.
+                    continue
+            elif isinstance(event, Damage):
+                self._lose(event)
             if self._tracker.is_settled:
                 return
             yield
@@ -286,14 +293,3 @@ class HeaderPass:
             entries = None if path is None else read_txn_index(path, self._least, self._bound)[0]
             self._noted = [entry[:3] for entry in entries or ()]
         return self._noted
-
-
-class _Follower:
-    """Hands over the good entries of a window."""
-
-    def __init__(self, follow: Callable[[Scratch, int, int, int], int]) -> None:
-        self._follow = follow
-
-    def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
-        last_start, last_size, *_ = entries.entry(stop - 1)
-        self._follow(window, window_position, entries.entry(start)[0], last_start + last_size)

@@ -12,10 +12,11 @@ from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.batch import DecodeSettings, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.opening import open_seeker, span_reader
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.opening import open_seeker
+from kafkalog_source.segment.reader import SpanReader
 from kafkalog_source.segment.seek import SegmentPlace
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
 from tests.builders.v07 import Message07, Set07, encode_07, write_segment_07
 
 BASE = 5000
@@ -33,8 +34,8 @@ def read_on(
     decoder = make_decoder_07(batches.columns, Decompressor(), DecodeSettings(), low, LARGEST)
     with LocalFile(str(log)) as source:
         span = Span(start, source.size, BASE, bound, LARGEST, True, last, BASE)
-        for _ in span_reader(source, span, decoder, Scratch(), 1 << 28, damage.append):
-            pass
+        events = SpanReader(source, span, decoder, Scratch(), 1 << 28)
+        damage += [event for event in events if isinstance(event, Damage)]
     rows = batches.finish()
     found = [] if rows is None else zip(rows["offset"].to_pylist(), rows["value"].to_pylist(), strict=True)
     return [(offset - BASE, value) for offset, value in found], damage
