@@ -8,7 +8,7 @@ from kafkalog_source._core.codes import CODE
 from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import problem_of
 from kafkalog_source.format import LOG_OVERHEAD, V2_HEADER_SIZE
-from kafkalog_source.segment.contradictions import TOO_HIGH, behind_wrong_offset, passes_for_batch, refuted_by
+from kafkalog_source.segment.contradictions import TOO_HIGH, Wrong, judge_offset, judge_range_end
 from kafkalog_source.segment.damage import Damage, Kind, too_large_error, words_of
 from kafkalog_source.segment.entries import read_header, sound_entry_at
 from kafkalog_source.segment.lost import offsets_of
@@ -41,21 +41,26 @@ class BatchFaults:
     ----------
     source : LocalFile
     span : Span
-    window : Window
-        What is decoded, to see whether a broker has written it anew.
     largest_batch : int
         A batch of more bytes is refused.
+    is_outdated : callable
+        Whether a broker has written a place anew since it was read; see `Window.is_outdated`.
     give_back : callable
         Gives back the memory that decoding has taken, before a large batch is decoded to know its offsets.
     """
 
     def __init__(
-        self, source: LocalFile, span: Span, window: Window, largest_batch: int, give_back: Callable[[], None]
+        self,
+        source: LocalFile,
+        span: Span,
+        largest_batch: int,
+        is_outdated: Callable[[int, int | None], bool] = lambda position, most: False,
+        give_back: Callable[[], None] = lambda: None,
     ) -> None:
         self._source = source
         self._span = span
-        self._window = window
         self._largest_batch = largest_batch
+        self._is_outdated = is_outdated
         self._give_back = give_back
         self._regions = Regions(source, span.end, span.bound, span.to_file_end)
         self._may_end_torn = span.to_file_end and span.torn_is_benign
@@ -76,17 +81,17 @@ class BatchFaults:
             for index in range(entries.count):
                 size = entries.entry(index)[1]
                 if size > self._largest_batch:
-                    self._keep_before(index, trust)
+                    self._keep_before(index, window, trust)
                     return Stop(_INCOMPLETE, magic, size, is_whole=True)
         # The offset of the next entry, if its beginning is in the window. It costs a microsecond to look at.
         is_cleared = trust.is_cleared and entries.count == 1
-        if not is_cleared and self._next_offset(trust.position) <= entries.last_offset:
-            self._keep_before(entries.count - 1, trust)
+        if not is_cleared and self._next_offset(window, trust.position) <= entries.last_offset:
+            self._keep_before(entries.count - 1, window, trust)
             return Stop(CODE["offset_not_rising"], magic, is_doubted=True)
         return Stop(code, magic, entries.next_size)
 
-    def _next_offset(self, position: int) -> int:
-        walked, window = self.entries.walked, self._window
+    def _next_offset(self, window: Window, position: int) -> int:
+        walked = self.entries.walked
         if window.size - walked >= _OFFSET_SIZE:
             with window.memory.view(walked, walked + _OFFSET_SIZE) as head:
                 return int.from_bytes(head, "big", signed=True)
@@ -94,11 +99,11 @@ class BatchFaults:
             return _MAX_OFFSET
         return int.from_bytes(self._source.read(position + walked, _OFFSET_SIZE), "big", signed=True)
 
-    def _keep_before(self, index: int, trust: Trust) -> None:
+    def _keep_before(self, index: int, window: Window, trust: Trust) -> None:
         """Forget the window's entries from `index` on, and what they say of offsets."""
         start = self.entries.entry(index)[0]
         self.entries.skip_to(trust.above)
-        self.entries.walk(self._window.memory, start)
+        self.entries.walk(window.memory, start)
 
     def bad_entry(self, at: Trust, index: int, code: int, error: KafkaLogError | None) -> Verdict:
         """See `Faults`. Reading goes on after the entry, which may not be where it says that it ends."""
@@ -154,9 +159,10 @@ class BatchFaults:
         """Judge an entry whose offset is not below the next one's: reading goes on after it if it is wrong."""
         wrong = sound_entry_at(self._source, at.position, at.above + 1, self._span.bound)
         self._give_back()
-        following = wrong and refuted_by(self._source, wrong, at.above, self._span.bound, self._largest_batch)
-        if following:
-            return self._too_high(at, following)
+        if wrong is not None:
+            judged = judge_offset(self._source, wrong, at.above, self._span.bound, self._largest_batch)
+            if judged.following is not None:
+                return self._too_high(at, judged.following)
         return Verdict(None, Trust(at.position, at.above, at.before, at.magic, is_cleared=True))
 
     def _past_offsets(self, at: Trust) -> Verdict:
@@ -164,12 +170,10 @@ class BatchFaults:
         span = self._span
         if at.above >= span.stop - 1:
             return Verdict(None, None)
-        if passes_for_batch(self._source, at.position, at.above, at.magic):
+        judged = judge_range_end(self._source, at.position, at.above, at.magic, span.end)
+        if judged.wrong is Wrong.MAGIC:
             return self._no_batch(at, Stop(CODE["bad_crc"], at.magic))
-        following = behind_wrong_offset(self._source, at.position)
-        if following is None or following.position >= span.end or following.first_offset <= at.above:
-            return Verdict(None, None)
-        return self._too_high(at, following)
+        return Verdict(None, None) if judged.following is None else self._too_high(at, judged.following)
 
     def _too_high(self, at: Trust, following: EntryHeader) -> Verdict:
         """The batch has a wrong offset, and reading goes on at the next one."""
@@ -179,7 +183,7 @@ class BatchFaults:
 
     def _was_written_since(self, position: int, most: int | None = None) -> bool:
         """Whether a broker wrote the bad bytes at `position` anew after they were read: the log ended there."""
-        return self._may_end_torn and self._window.is_outdated(position, most)
+        return self._may_end_torn and self._is_outdated(position, most)
 
     def _no_batch(self, at: Trust, stop: Stop) -> Verdict:
         """Judge a place where no whole batch begins, or a too large one."""

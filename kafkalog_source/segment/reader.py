@@ -142,7 +142,8 @@ class SpanReader:
         if isinstance(decoder, Decoder07):
             self._faults = MessageFaults07(source, span, largest_batch)
         else:
-            self._faults = BatchFaults(source, span, self._window, largest_batch, decoder.give_back)
+            is_outdated, give_back = self._window.is_outdated, decoder.give_back
+            self._faults = BatchFaults(source, span, largest_batch, is_outdated, give_back)
         self.batches = 0
 
     def __iter__(self) -> Iterator[Event]:

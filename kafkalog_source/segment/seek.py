@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkalog_source.segment.contradictions import TOO_HIGH, refuted_by
+from kafkalog_source.segment.contradictions import TOO_HIGH, judge_offset
 from kafkalog_source.segment.damage import Damage, Kind, raise_damage
 from kafkalog_source.segment.entries import (
     EntryHeader,
@@ -158,7 +158,8 @@ class Seeker:
         return self._damage(end, resumed, _NO_BATCH, above + 1), True
 
     def _refuting(self, held: EntryHeader, end: int, above: int) -> EntryHeader | None:
-        return refuted_by(self.source, held, above, self.place.bound, _LARGEST_DECODED)
+        """The header after `held`, if it shows that the offset of `held` is too high."""
+        return judge_offset(self.source, held, above, self.place.bound, _LARGEST_DECODED).following
 
     def _damage(self, position: int, end: int, reason: str, first: int, last: int | None = None) -> Damage:
         size = end - position
@@ -182,7 +183,7 @@ class Seeker:
         regions = Regions(source, source.size, bound, to_file_end=True)
         last: EntryHeader | None = None
         above = self.place.least - 1
-        while position < source.size and regions.may_read:
+        while position < source.size and not regions.budget.is_spent:
             ending = deque(self._walk(position, above + 1), maxlen=_MOST_UNPROVED)
             before = ending[-2].last_offset if len(ending) > 1 else above
             # A length that lies may have led over any number of good batches, so the last header has to be proved.
