@@ -2,6 +2,7 @@
 
 - `source`: bytes at a position, from a file or elsewhere.
 - `entries`: batch headers in order, nothing decoded, and the proof that a batch begins at a place.
+- `search`: the windows in which batches are searched for where none is known to begin.
 - `index`, `seek`: where an offset or a time begins; where a file can be cut.
 - `bounds`: the first offset of a file and the one after its last.
 - `reader`: what a range (`span`) of a file holds, event by event: runs of good batches, damage, the end.

@@ -14,7 +14,7 @@ from kafkalog_source.codecs import Decompressor
 from kafkalog_source.format import V2_HEADER_SIZE, Codec
 from kafkalog_source.segment.checking import checked_events
 from kafkalog_source.segment.damage import Damage
-from kafkalog_source.segment.entries import EntryHeader, HeaderRun
+from kafkalog_source.segment.entries import EntryHeader, entry_header
 from kafkalog_source.segment.reader import End, Run, SpanReader
 from kafkalog_source.segment.window import Window
 
@@ -125,9 +125,8 @@ def checked_headers(
 
 def _headers_of(run: Run) -> Iterator[EntryHeader]:
     with run.window.view(0, run.end - run.position) as data:
-        headers = HeaderRun(run.position, run.entries, data)
         for index in range(run.start, run.stop):
-            yield headers.header(index)
+            yield entry_header(data, run.position, *run.entries.entry(index))
 
 
 class _Whole:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from kafkalog_source.segment.contradictions import TOO_HIGH, judge_offset
 from kafkalog_source.segment.damage import Damage, Kind, raise_damage
 from kafkalog_source.segment.entries import (
+    BatchWalk,
     EntryHeader,
     is_sound,
     read_header,
@@ -278,7 +279,7 @@ class Seeker:
     def _walked_cuts(self, start: int, end: int, size: int) -> Iterator[Cut]:
         piece_start = start
         before: EntryHeader | None = None
-        for run in walk_runs(self.source, start, self.place.least, self.place.bound):
+        for run in walk_runs(self.source, start, BatchWalk(self.place.least, self.place.bound)):
             index = 0
             while True:
                 # Of all headers only those where a piece would become too large are looked at.

@@ -6,7 +6,7 @@ from types import ModuleType
 
 from kafkalog_source._core.native import CFunctions
 from kafkalog_source.batch import decoder
-from kafkalog_source.segment import entries, entries07, reader, tail
+from kafkalog_source.segment import entries, reader, tail
 
 _FIRST = "FIRST_WINDOW_SIZE"
 _WINDOW = "WINDOW_SIZE"
@@ -21,7 +21,6 @@ def set_windows(*, first: int, window: int, search: int = 1 << 20, headers: int 
     set_constant(reader, _WINDOW, window)
     set_constant(tail, _WINDOW, search)
     set_constant(entries, _WINDOW, headers)
-    set_constant(entries07, _WINDOW, headers)
 
 
 def set_c_functions(found: bool) -> None:
