@@ -128,6 +128,8 @@ class SpanReader:
     ----------
     batches : int
         Batches and top-level messages found so far, good or not.
+    reached : int
+        All offsets below this one have been read when a window could not be filled.
     """
 
     def __init__(
@@ -145,12 +147,14 @@ class SpanReader:
             is_outdated, give_back = self._window.is_outdated, decoder.give_back
             self._faults = BatchFaults(source, span, largest_batch, is_outdated, give_back)
         self.batches = 0
+        self.reached = span.least
 
     def __iter__(self) -> Iterator[Event]:
         """Read the span; damage is followed by what lies after it, if whoever asks goes on."""
         span, faults = self._span, self._faults
         trust, want = Trust(span.start, span.least - 1, span.least - 1), FIRST_WINDOW_SIZE
         while trust.position < span.end:
+            self.reached = trust.above + 1
             self._window.fill(trust.position, want)
             stop = faults.walk(self._window, trust)
             known = WindowTrust(trust, faults.entries, stop.magic)

@@ -11,7 +11,7 @@ from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
-from kafkalog_source.errors import LimitError
+from kafkalog_source.errors import DataLossError, LimitError
 from kafkalog_source.segment import reader as module
 from kafkalog_source.segment.contradictions import TOO_HIGH
 from kafkalog_source.segment.damage import Damage, Kind
@@ -240,6 +240,23 @@ def test_no_more_is_read_than_is_asked_for(tmp_path: Path) -> None:
         first = next(iter(SpanReader(source, span, decoder, Scratch(), 1 << 20)))
         assert isinstance(first, Run)
         assert source.bytes_read <= module.FIRST_WINDOW_SIZE + 100
+
+
+def test_a_file_that_was_cut_says_how_far_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIRST_WINDOW_SIZE", 3 * SIZE)
+    monkeypatch.setattr(module, "WINDOW_SIZE", 3 * SIZE)
+    path = tmp_path / "f"
+    path.write_bytes(WHOLE)
+    with LocalFile(str(path)) as source:
+        span = Span(0, source.size, 0, MAX_OFFSET, MAX_OFFSET, True, True)
+        decoder = make_decoder(Columns([], BlockPool()), Decompressor(1), DecodeSettings(), MAX_OFFSET, MAX_OFFSET)
+        reader = SpanReader(source, span, decoder, Scratch(), 1 << 20)
+        events = iter(reader)
+        next(events)
+        path.write_bytes(WHOLE[: 4 * SIZE])
+        with pytest.raises(DataLossError):
+            list(events)
+        assert reader.reached == 6
 
 
 MESSAGES_07 = [Message07(b"message number %d" % n, magic=n % 2) for n in range(6)]
