@@ -32,7 +32,7 @@ SOURCES := pyproject.toml README.md LICENSE \
 missing = $(shell sh .ci/prerequisites)
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: help prerequisites demo test test-oldest test-wheel lint format wheel fuzz fuzz-guided notebooks bench clean
+.PHONY: help prerequisites demo test test-oldest test-wheel lint format docs wheel fuzz fuzz-guided notebooks bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -57,6 +57,10 @@ lint: $(VENV)/.installed
 format: $(VENV)/.installed
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+
+## make docs         build the documentation into build/docs; a broken link fails it
+docs: $(VENV)/.installed
+	$(VENV)/bin/zensical build --strict --clean --config-file .zensical.toml
 
 ## make wheel        build the source distribution, and from it one wheel, into dist/
 wheel: dist/.built
@@ -89,7 +93,7 @@ bench: $(VENV)/.installed
 
 ## make clean        remove what the other targets made
 clean:
-	rm -rf build dist $(VENV) $(WHEEL_VENV) $(OLDEST_VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist $(VENV) $(WHEEL_VENV) $(OLDEST_VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache
 	rm -f kafkalog_source/_core/*.c kafkalog_source/*/*.so
 	find kafkalog_source spark_jobs tests -name __pycache__ -type d -exec rm -rf {} +
 

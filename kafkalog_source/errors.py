@@ -18,14 +18,28 @@ __all__ = [
     "KafkaLogError",
     "LimitError",
     "LogDirError",
+    "NotASegmentError",
     "OptionError",
+    "PermissionDeniedError",
+    "ReadFailedError",
     "UnsupportedFormatError",
 ]
+
+DONE, BAD_DATA, NOT_RUN = 0, 1, 2
+"""What commands and jobs exit with."""
 
 
 def printable(text: str) -> str:
     """Escape what a terminal or a log would act on (control and lone surrogate characters)."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def counted(count: int, noun: str) -> str:
+    """Write how many there are of something: ``1 batch``, ``2 batches``."""
+    ending = "" if count == 1 else "es" if noun.endswith(("ch", "s")) else "s"
+    if count != 1 and noun.endswith("ry"):
+        noun, ending = noun[:-1], "ies"
+    return f"{count} {noun}{ending}"
 
 
 class KafkaLogError(Exception):
@@ -129,9 +143,47 @@ class LogDirError(KafkaLogError):
     """A path, directory or file that is missing, unreadable or not what it should be."""
 
 
+class PermissionDeniedError(LogDirError):
+    """A file or directory that this process may not read."""
+
+
+class ReadFailedError(LogDirError):
+    """A disk or file system that fails, as with an input/output error."""
+
+
+class NotASegmentError(UnsupportedFormatError, LogDirError):
+    """A path that by its name is no segment of Kafka's; nothing of it was read."""
+
+
 class OptionError(KafkaLogError, ValueError):
     """An option that is unknown, malformed, contradictory or not supported yet."""
 
 
 class DataLossError(KafkaLogError):
     """Offsets that were asked for and are not on disk, with ``failOnDataLoss=true``."""
+
+
+def kind_of(error: OSError) -> type[LogDirError]:
+    """The kind of error that a failure of the operating system becomes."""
+    if isinstance(error, PermissionError):
+        return PermissionDeniedError
+    return LogDirError if isinstance(error, (FileNotFoundError, NotADirectoryError)) else ReadFailedError
+
+
+def exit_status(kind: type[BaseException]) -> int:
+    """What a command or a job exits with that an error of this kind ends.
+
+    Parameters
+    ----------
+    kind : type
+
+    Returns
+    -------
+    int
+        NOT_RUN if what was asked for makes no sense or is not there to be read: an option, a path that does not exist,
+        that holds nothing of Kafka's, or that this process may not read. BAD_DATA if reading began and failed: damage,
+        records that are missing, a format that is not read, a disk that fails.
+    """
+    if issubclass(kind, ReadFailedError):
+        return BAD_DATA
+    return NOT_RUN if issubclass(kind, (OptionError, LogDirError)) else BAD_DATA

@@ -71,4 +71,15 @@ class ControlType(enum.IntEnum):
     UNKNOWN = 7
 
 
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+REMOTE_LOG_METADATA = "__remote_log_metadata"
+"""Where the usual manager of tiered storage notes which segments are in remote storage; a user's topic to Kafka."""
+
+INTERNAL_TOPICS = frozenset(
+    {
+        "__consumer_offsets",
+        "__transaction_state",
+        "__share_group_state",
+        "__cluster_metadata",
+        REMOTE_LOG_METADATA,
+    }
+)

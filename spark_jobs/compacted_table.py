@@ -27,6 +27,7 @@ from spark_jobs.job_reading import (
     committed_by_default,
     damaged_regions,
     hidden_by_open_transactions,
+    left_out_before_errors,
     refuse_options,
 )
 from spark_jobs.job_run import config_file, job_parser, run_job, with_given
@@ -154,7 +155,8 @@ def _run(config: Config, moment: Moment, plan: ReadPlan, *, as_json: bool) -> No
     with job_session("compacted_table", _KEEP_COUNTS, at_start=at_start) as spark:
         check_sink(spark, config.output)
         started = time.monotonic()
-        counts = _write(config.input.frame(spark, _SCHEMA), config, moment, plan)
+        with left_out_before_errors(spark, config.input, "compacted_table"):
+            counts = _write(config.input.frame(spark, _SCHEMA), config, moment, plan)
         damage = damaged_regions(spark, config.input)
     summary = _summary(config, moment, plan, counts, damage, time.monotonic() - started)
     if as_json:

@@ -8,12 +8,35 @@ from __future__ import annotations
 
 import re
 
-from kafkalog_source.errors import printable
+from kafkalog_source import errors
+from kafkalog_source.errors import KafkaLogError, printable
 
-__all__ = ["one_line"]
+__all__ = ["one_line", "own_kind"]
 
 # The line that ends a Python traceback: the first one that is not indented.
 _RAISED = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
+
+
+_OWN = re.compile(r"kafkalog_source\.errors\.(\w+)")
+
+
+def own_kind(error: BaseException) -> type[KafkaLogError] | None:
+    """Find which error of kafkalog a Python worker raised that Spark reports.
+
+    Parameters
+    ----------
+    error : BaseException
+        Of Spark.
+
+    Returns
+    -------
+    type or None
+        None if it was another error than one of kafkalog.
+    """
+    raised = _RAISED.search(str(error))
+    named = None if raised is None else _OWN.match(raised[1])
+    kind = None if named is None else getattr(errors, named[1], None)
+    return kind if isinstance(kind, type) and issubclass(kind, KafkaLogError) else None
 
 
 def one_line(error: BaseException) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kafkalog_source import scan
-from kafkalog_source.errors import printable
+from kafkalog_source.errors import counted, printable
+from kafkalog_source.segment.damage import offsets_text
 from spark_jobs.job_config import ConfigError
+from spark_jobs.job_errors import one_line
 from spark_jobs.job_input import JobInput
 
 if TYPE_CHECKING:
@@ -20,6 +24,7 @@ __all__ = [
     "committed_by_default",
     "damaged_regions",
     "hidden_by_open_transactions",
+    "left_out_before_errors",
     "ranges_of",
     "refuse_options",
 ]
@@ -27,6 +32,7 @@ __all__ = [
 Partition = tuple[str | None, int | None]
 """Topic and partition; both None for a segment outside any ``topic-partition`` directory."""
 
+_MOST_SHOWN = 50
 _ISOLATION = ("isolationLevel", "kafka.isolation.level")
 
 
@@ -62,6 +68,44 @@ def damaged_regions(spark: SparkSession, source: JobInput) -> int:
     if source.option("mode", "FAILFAST").upper() == "FAILFAST":
         return 0
     return source.with_options({"view": "damage"}).frame(spark).where("kind <> 'torn'").count()
+
+
+@contextmanager
+def left_out_before_errors(spark: SparkSession, source: JobInput, job: str) -> Iterator[None]:
+    """Report what was left out when a read fails, since there is no summary then that would count it.
+
+    Parameters
+    ----------
+    spark : SparkSession
+    source : JobInput
+        What is read inside the ``with`` block. If the reader raises an error there, the input is searched for damage
+        once more; with mode=FAILFAST nothing was left out.
+    job : str
+        Its name begins each line on the error stream.
+    """
+    try:
+        yield
+    except Exception as error:
+        if source.option("mode", "FAILFAST").upper() != "FAILFAST" and "kafkalog_source.errors." in str(error):
+            for line in _left_out(spark, source):
+                print(f"{job}: {line}", file=sys.stderr)
+        raise
+
+
+def _left_out(spark: SparkSession, source: JobInput) -> Iterator[str]:
+    view = source.with_options({"view": "damage", "failOnDataLoss": "false"})
+    try:
+        damage = view.frame(spark).where("kind <> 'torn'").orderBy("file", "position")
+        count, regions = damage.count(), damage.limit(_MOST_SHOWN).collect()
+    except Exception as error:  # The first error is the one that ends the job, and it is raised by the caller.
+        yield f"what was left out before the error is unknown: {one_line(error)}"
+        return
+    for each in regions:
+        lost = offsets_text(each["first_offset"], each["last_offset"])
+        place = f"{printable(each['file'])}, position {each['position']}"
+        yield f"left out: {place}: {counted(each['size'], 'byte')} {each['kind']}, {lost}: {each['reason']}"
+    if count > len(regions):
+        yield f"left out: {counted(count - len(regions), 'more damaged region')}; view=damage lists all"
 
 
 def ranges_of(source: JobInput) -> dict[Partition, list[SplitRange]]:

@@ -1,7 +1,9 @@
 """The frame of every job: its common flags, its config, its exit code.
 
 Exit codes: 0 when all went well, 1 when the read or the write failed, 2 when
-the config or a flag makes no sense or something that it asks for is not installed.
+the config or a flag makes no sense, something that it asks for is not installed,
+or an input path does not exist, holds nothing of Kafka's or may not be read.
+What an error of kafkalog means is decided by `exit_status`, for the commands too.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from kafkalog_source.errors import KafkaLogError, OptionError
+from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, KafkaLogError, exit_status
 from spark_jobs.job_config import ConfigError, build, load
-from spark_jobs.job_errors import one_line
+from spark_jobs.job_errors import one_line, own_kind
 from spark_jobs.job_input import add_input_flags
 
 if TYPE_CHECKING:
@@ -77,16 +79,18 @@ def run_job(
     name, flags = parser.prog, parser.parse_args(arguments)
     try:
         work(flags)
-    except (ConfigError, OptionError) as error:
-        return _failed(name, error, 2)
-    except (JobError, KafkaLogError, OSError) as error:
-        return _failed(name, error, 1)
+    except ConfigError as error:
+        return _failed(name, error, NOT_RUN)
+    except KafkaLogError as error:
+        return _failed(name, error, exit_status(type(error)))
+    except (JobError, OSError) as error:
+        return _failed(name, error, BAD_DATA)
     except Exception as error:
         # Spark is imported only if the work came as far, and a dry run need not have it.
         if not _is_of_spark(error):
             raise
-        return _failed(name, error, 1)
-    return 0
+        return _failed(name, error, exit_status(own_kind(error) or type(error)))
+    return DONE
 
 
 def _is_of_spark(error: Exception) -> bool:

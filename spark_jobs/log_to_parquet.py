@@ -21,7 +21,7 @@ from spark_jobs.job_checkpoint import positions_in, refuse_claimed
 from spark_jobs.job_config import ConfigError, overlap, refuse_output_over_input
 from spark_jobs.job_input import JobInput, input_with_flags
 from spark_jobs.job_plan import ReadPlan, plan_since, print_plan
-from spark_jobs.job_reading import damaged_regions
+from spark_jobs.job_reading import damaged_regions, left_out_before_errors
 from spark_jobs.job_run import config_file, job_parser, run_job, with_given
 from spark_jobs.job_session import job_session
 from spark_jobs.job_sink import JobOutput, add_output_flags, check_sink, output_with_flags, sink_settings, write_sink
@@ -167,7 +167,8 @@ def _batch(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[str, Any
     rows = shaped(_pieces(config).frame(spark), config.output.headers, config.decode)
     observed = Observation("log_to_parquet")
     counted = rows.observe(observed, *counts_of(rows, plan.topics_counted_apart))
-    write_sink(written(counted, config.decode), config.output, PARTITION_BY, ORDER_BY)
+    with left_out_before_errors(spark, config.input, "log_to_parquet"):
+        write_sink(written(counted, config.decode), config.output, PARTITION_BY, ORDER_BY)
     counts = {name: int(count or 0) for name, count in observed.get.items()}
     return {**counts, "mode": "batch", "damage": damaged_regions(spark, config.input)}
 

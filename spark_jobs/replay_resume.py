@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kafkalog_source.errors import counted
 from spark_jobs.job_run import JobError
 from spark_jobs.replay_frame import Found, HeaderNames, digests, found_records, partition_names, within
 
@@ -55,9 +56,10 @@ def check_found(
         (topic, number): count for topic, number, count in others.groupBy("topic", "partition").count().collect()
     }
     if strangers:
+        held = counted(sum(strangers.values()), "record")
         raise JobError(
-            f"the targets of {partition_names(sorted(strangers))} hold {sum(strangers.values())} records that no replay"
-            " of these topics wrote; choose an empty topic, or when_not_empty = append to write behind them"
+            f"the targets of {partition_names(sorted(strangers))} hold {held} that no replay of these topics wrote;"
+            " choose an empty topic, or when_not_empty = append to write behind them"
         )
     found = digests(within(own, {place: (each.first, _NO_END) for place, each in extents.items()}))
     wanted = digests(within(records, {place: (extents[place].first, each.last + 1) for place, each in found.items()}))
@@ -89,7 +91,7 @@ def _compare(place: tuple[str, int], found: Found, wanted: Found | None) -> None
     if found == wanted:
         return
     there, expected = found.count, 0 if wanted is None else wanted.count
-    what = "other keys, values or times" if there == expected else f"{there} of {expected} records"
+    what = "other keys, values or times" if there == expected else f"{there} of {counted(expected, 'record')}"
     raise JobError(
         f"the target of {partition_names([place])} holds offsets {found.first} to {found.last} of it, and of these"
         f" {what} than the log; replay into an empty topic, since what is missing cannot be put in between"

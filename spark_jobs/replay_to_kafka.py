@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from kafkalog_source.errors import printable
+from kafkalog_source.errors import counted, printable
 from spark_jobs.job_config import ConfigError, option_strings
 from spark_jobs.job_input import JobInput, input_with_flags
 from spark_jobs.job_plan import ReadPlan, TopicPlan, print_notes, print_plan
@@ -28,6 +28,7 @@ from spark_jobs.job_reading import (
     committed_by_default,
     damaged_regions,
     hidden_by_open_transactions,
+    left_out_before_errors,
     ranges_of,
     refuse_options,
 )
@@ -213,19 +214,28 @@ def _run(config: Config, replay: Replay, *, as_json: bool) -> None:
         started = time.monotonic()
         targets = target_topics(spark, config.kafka, list(replay.topics.values()))
         _check_targets(replay, targets)
-        records = with_milliseconds(config.input.frame(spark, SCHEMA))
-        whole = extents(config.input.frame(spark, "topic string, partition int, offset long"))
-        found = _found(spark, config, replay, records, whole, targets)
-        _write(config, replay, records, whole, found)
-        if config.output.verify and replay.topics:
-            target = read_target(spark, config.kafka, list(replay.topics.values()))
-            check_complete(records, target, whole, replay.topics, config.headers)
+        with left_out_before_errors(spark, config.input, "replay_to_kafka"):
+            whole, found = _replayed(spark, config, replay, targets)
         damage = damaged_regions(spark, config.input)
     summary = _summary(config, replay, whole, found, damage, time.monotonic() - started)
     if as_json:
         print_json(summary)
     else:
         _print_summary(replay, summary)
+
+
+def _replayed(
+    spark: SparkSession, config: Config, replay: Replay, targets: Mapping[str, TargetTopic]
+) -> tuple[Partitions, Partitions]:
+    """Write the records, and compare what was written; give what is on disk and what the targets held before."""
+    records = with_milliseconds(config.input.frame(spark, SCHEMA))
+    whole = extents(config.input.frame(spark, "topic string, partition int, offset long"))
+    found = _found(spark, config, replay, records, whole, targets)
+    _write(config, replay, records, whole, found)
+    if config.output.verify and replay.topics:
+        target = read_target(spark, config.kafka, list(replay.topics.values()))
+        check_complete(records, target, whole, replay.topics, config.headers)
+    return whole, found
 
 
 def _check_targets(replay: Replay, targets: Mapping[str, TargetTopic]) -> None:
@@ -238,8 +248,9 @@ def _check_targets(replay: Replay, targets: Mapping[str, TargetTopic]) -> None:
                 f" --partitions {needed}"
             )
         if targets[target].partitions < needed:
+            partitions = counted(targets[target].partitions, "partition")
             raise JobError(
-                f"topic {target} has {targets[target].partitions} partitions, and partition {needed - 1} of {source}"
+                f"topic {target} has {partitions}, and partition {needed - 1} of {source}"
                 f" has records; it needs at least {needed}"
             )
 

@@ -6,7 +6,9 @@ headers, producers, damage. As tables on the terminal, as JSON, as one HTML page
 with plots that needs nothing else, and as Parquet.
 
 Batches are read once for their headers, and once more for their records, without
-the values; ``--depth headers`` reads headers alone. Nothing of what records hold is
+the values; ``--depth headers`` reads headers alone. Topics with compressed messages of
+formats 0 and 1 are decoded another time, because their headers do not tell what is in
+them. What nothing tells is unknown, null in JSON and Parquet. Nothing of what records hold is
 told but the names of their headers, and these can be left out.
 
 Run it with ``python -m spark_jobs.topic_profile`` or with ``spark-submit``;
@@ -24,13 +26,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from kafkalog_source.errors import counted
 from spark_jobs.job_config import ConfigError, refuse_output_over_input
 from spark_jobs.job_input import JobInput, input_with_flags
 from spark_jobs.job_plan import ReadPlan, print_plan
+from spark_jobs.job_reading import left_out_before_errors
 from spark_jobs.job_run import config_file, job_parser, run_job, with_given
 from spark_jobs.job_session import job_session
 from spark_jobs.job_summary import print_json
-from spark_jobs.topic_profile_batches import BATCH_SCHEMA, BatchTables
+from spark_jobs.topic_profile_batches import BATCH_SCHEMA, WRAPPER_SCHEMA, BatchTables, with_wrappers, without_counts
 from spark_jobs.topic_profile_html import html_report
 from spark_jobs.topic_profile_plots import can_plot
 from spark_jobs.topic_profile_records import RecordTables, record_schema
@@ -46,7 +50,9 @@ __all__ = ["Config", "main"]
 Depth = Literal["records", "headers"]
 
 _NO_PLOTS = "matplotlib is not there, so that the report has no plots; pip install 'kafkalog[report]' brings it"
-_UNCOUNTED = "{:,} compressed messages of formats 0 and 1 do not say how many records they hold, which are not counted"
+_UNCOUNTED = "{} of formats 0 and 1 whose records were not read: headers do not tell their number, and it is unknown"
+_CHOOSING = ("subscribe", "assign", "offsets")
+"""Words in the names of options that choose topics, or that name them."""
 # An audit goes on where other reads end, and tells of it.
 _DEFAULT_OPTIONS = {"mode": "PERMISSIVE", "failOnDataLoss": "false"}
 
@@ -155,21 +161,27 @@ def _run(config: Config, plan: ReadPlan) -> Profile:
     with job_session("topic_profile", settings, at_start=config.spark) as spark:
         kept: list[DataFrame] = []
         try:
-            tables = {name: table.persist() for name, table in _tables(spark, config, kept).items()}
-            kept.extend(tables.values())
-            for name, table in tables.items():
-                if config.output.parquet:
-                    writer = table.write.mode("overwrite").option("compression", config.output.compression)
-                    writer.parquet(os.path.join(config.output.parquet, name))
-            collected(profile, tables, plots=config.profile.plots, most_rows=config.profile.most_rows)
+            with left_out_before_errors(spark, config.input, "topic_profile"):
+                _fill(profile, spark, config, kept)
         finally:
             for frame in kept:
                 frame.unpersist()
     profile.seconds = round(time.monotonic() - started, 3)
     uncounted = profile.total("uncounted_batches")
-    if uncounted and config.profile.depth == "headers":
-        profile.warnings.append(_UNCOUNTED.format(uncounted))
+    if uncounted:
+        profile.warnings.append(_UNCOUNTED.format(counted(uncounted, "compressed message")))
     return profile
+
+
+def _fill(profile: Profile, spark: SparkSession, config: Config, kept: list[DataFrame]) -> None:
+    """Make the tables, write them where that is asked for, and put their rows into the profile."""
+    tables = {name: table.persist() for name, table in _tables(spark, config, kept).items()}
+    kept.extend(tables.values())
+    for name, table in tables.items():
+        if config.output.parquet:
+            writer = table.write.mode("overwrite").option("compression", config.output.compression)
+            writer.parquet(os.path.join(config.output.parquet, name))
+    collected(profile, tables, plots=config.profile.plots, most_rows=config.profile.most_rows)
 
 
 def _tables(spark: SparkSession, config: Config, kept: list[DataFrame]) -> dict[str, DataFrame]:
@@ -180,9 +192,10 @@ def _tables(spark: SparkSession, config: Config, kept: list[DataFrame]) -> dict[
     view = {"view": "batches", "verifyChecksums": source.option("verifyChecksums", verify)}
     headers = source.with_options(view).frame(spark, BATCH_SCHEMA).persist()
     kept.append(headers)
-    batches = BatchTables(headers)
     if config.profile.depth == "headers":
+        batches = BatchTables(headers)
         return profile_tables(batches, None, batches.damage())
+    batches = BatchTables(_completed(spark, source, headers, kept))
     read = source.frame(spark, record_schema(keys=config.profile.distinct_keys))
     records = RecordTables(read, header_names=config.profile.header_names)
     kept.append(records.all)
@@ -190,6 +203,19 @@ def _tables(spark: SparkSession, config: Config, kept: list[DataFrame]) -> dict[
     if not config.profile.header_names:
         del tables["headers"]
     return tables
+
+
+def _completed(spark: SparkSession, source: JobInput, headers: DataFrame, kept: list[DataFrame]) -> DataFrame:
+    """Learn from records what headers do not tell. Only where there are such headers are records read for it."""
+    topics = [row["topic"] for row in without_counts(headers).select("topic").distinct().collect()]
+    if not topics:
+        return headers
+    chooses = any(word in name.lower() for name in source.options for word in _CHOOSING)
+    if not chooses and None not in topics:
+        source = source.with_options({"subscribe": ",".join(topics)})
+    completed = with_wrappers(headers, source.frame(spark, WRAPPER_SCHEMA)).persist()
+    kept.append(completed)
+    return completed
 
 
 def _damage(spark: SparkSession, source: JobInput, batches: BatchTables, records: RecordTables) -> DataFrame:

@@ -9,16 +9,57 @@ from spark_jobs.topic_profile_times import readable_time
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["BATCH_SCHEMA", "BatchTables"]
+__all__ = ["BATCH_SCHEMA", "WRAPPER_SCHEMA", "BatchTables", "with_wrappers", "without_counts"]
 
 BATCH_SCHEMA = (
-    "topic string, partition int, file string, batchSize long, batchBaseOffset long, batchLastOffset long,"
-    " recordCount int, magic int, compression string, firstTimestamp timestamp, maxTimestamp timestamp,"
-    " producerId long, producerEpoch int, isTransactional boolean, isControl boolean, _corrupt_record string"
+    "topic string, partition int, file string, batchPosition long, batchSize long, batchBaseOffset long,"
+    " batchLastOffset long, recordCount int, magic int, compression string, firstTimestamp timestamp,"
+    " maxTimestamp timestamp, producerId long, producerEpoch int, isTransactional boolean, isControl boolean,"
+    " _corrupt_record string"
 )
 """The columns of ``view=batches`` that the tables are made of."""
 
+WRAPPER_SCHEMA = (
+    "file string, batchPosition long, offset long, timestamp timestamp, magic int, compression string,"
+    " _corrupt_record string"
+)
+"""The columns of records that tell what the headers of compressed messages of formats 0 and 1 do not."""
+
 _PLACE = ("topic", "partition")
+_WRAPPER = ("file", "batchPosition")
+_FILE_07 = ".kafka"
+
+
+def without_counts(batches: DataFrame) -> DataFrame:
+    """Those whose headers do not tell how many records they hold."""
+    return batches.where("_corrupt_record IS NULL AND recordCount IS NULL")
+
+
+def with_wrappers(batches: DataFrame, records: DataFrame) -> DataFrame:
+    """Fill in what the headers of compressed messages of formats 0 and 1 do not tell.
+
+    Parameters
+    ----------
+    batches : DataFrame
+        With the columns of `BATCH_SCHEMA`.
+    records : DataFrame
+        With the columns of `WRAPPER_SCHEMA`.
+
+    Returns
+    -------
+    DataFrame
+        The batches, with the number, first offset and first time of the records of each. Of one that cannot be
+        decoded they stay null.
+    """
+    from pyspark.sql import functions as F
+
+    held = records.where("_corrupt_record IS NULL AND magic < 2 AND compression <> 'none'").groupBy(*_WRAPPER)
+    found = {"recordCount": F.count(F.lit(1)).cast("int"), "batchBaseOffset": F.min("offset")}
+    found["firstTimestamp"] = F.min("timestamp")
+    counted = held.agg(*(column.alias(f"_{name}") for name, column in found.items()))
+    joined = batches.join(counted, list(_WRAPPER), "left")
+    filled = {name: F.coalesce(name, f"_{name}") for name in found}
+    return joined.withColumns(filled).drop(*(f"_{name}" for name in found))
 
 
 class BatchTables:
@@ -82,7 +123,8 @@ class BatchTables:
     def gaps(self) -> DataFrame:
         """A row for each partition: offsets that no record has, by where they are missing.
 
-        A wrapper of v0 or v1 does not say where it begins, so that nothing is missing before or inside of it.
+        They are null where a compressed message of formats 0 and 1 does not tell where it begins and how many records
+        it holds, and in Kafka 0.7, whose offsets are positions in bytes.
         """
         from pyspark.sql import Window
         from pyspark.sql import functions as F
@@ -93,15 +135,18 @@ class BatchTables:
             (F.col("batchBaseOffset") - F.lag("batchLastOffset").over(order) - 1).alias("between"),
             (F.col("file") == F.lag("file").over(order)).alias("same_file"),
             (F.col("batchLastOffset") - F.col("batchBaseOffset") + 1 - F.col("recordCount")).alias("inside"),
+            (F.col("recordCount").isNull() | F.col("file").endswith(_FILE_07)).alias("is_unknown"),
         )
         missing = F.greatest(F.coalesce("between", F.lit(0)), F.lit(0))
-        return followed.groupBy(*_PLACE).agg(
-            F.sum(F.coalesce("inside", F.lit(0))).alias("missing_inside_batches"),
-            F.sum(F.when(F.col("same_file"), missing).otherwise(0)).alias("missing_between_batches"),
-            F.sum(F.when(~F.col("same_file"), missing).otherwise(0)).alias("missing_between_segments"),
-            F.count_if(missing > 0).alias("gaps"),
-            F.max(missing).alias("largest_gap"),
-        )
+        sums = {
+            "missing_inside_batches": F.sum("inside"),
+            "missing_between_batches": F.sum(F.when(F.col("same_file"), missing).otherwise(0)),
+            "missing_between_segments": F.sum(F.when(~F.col("same_file"), missing).otherwise(0)),
+            "gaps": F.count_if(missing > 0),
+            "largest_gap": F.max(missing),
+        }
+        known = F.count_if("is_unknown") == 0
+        return followed.groupBy(*_PLACE).agg(*(F.when(known, value).alias(name) for name, value in sums.items()))
 
     def damage(self) -> DataFrame:
         """A row for each region that is no batch, as the headers show it."""
@@ -116,16 +161,22 @@ def _counts() -> list[Column]:
     from pyspark.sql import functions as F
 
     data_records = F.when(~F.col("isControl"), F.col("recordCount"))
+    first_time = F.coalesce("firstTimestamp", F.when(F.col("recordCount") == 1, F.col("maxTimestamp")))
     return [
         F.count_distinct("file").alias("segments"),
         F.sum("batchSize").alias("bytes"),
         F.count(F.lit(1)).alias("batches"),
-        F.coalesce(F.sum(data_records), F.lit(0)).alias("header_records"),
+        # A sum without those that do not tell would look like all.
+        F.when(F.count_if(F.col("recordCount").isNull()) == 0, F.coalesce(F.sum(data_records), F.lit(0))).alias(
+            "header_records"
+        ),
         F.count_if(F.col("recordCount").isNull()).alias("uncounted_batches"),
         F.count_if((F.col("recordCount") == 0) & ~F.col("isControl")).alias("empty_batches"),
         F.count_if("isControl").alias("control_batches"),
         F.count_if(F.col("isTransactional") & ~F.col("isControl")).alias("transactional_batches"),
-        F.min(F.coalesce("firstTimestamp", "maxTimestamp")).alias("first_time"),
+        F.when(F.count_if(first_time.isNull() & F.col("maxTimestamp").isNotNull()) == 0, F.min(first_time)).alias(
+            "first_time"
+        ),
         F.max("maxTimestamp").alias("last_time"),
     ]
 
@@ -134,7 +185,8 @@ def _offsets() -> list[Column]:
     from pyspark.sql import functions as F
 
     return [
-        F.min(F.coalesce("batchBaseOffset", "batchLastOffset")).alias("first_offset"),
+        # Null if the first batch does not tell where it begins.
+        F.min_by("batchBaseOffset", "batchLastOffset").alias("first_offset"),
         F.max("batchLastOffset").alias("last_offset"),
     ]
 

@@ -112,7 +112,7 @@ def _overview(profile: Profile, *, plots: bool) -> Iterator[str]:
         ("Segments", f"{profile.total('segments'):,}"),
         ("On disk", size_text(profile.total("bytes"))),
         ("Batches", f"{profile.total('batches'):,}"),
-        ("Records", f"{profile.total('records'):,}"),
+        ("Records", "unknown" if profile.records is None else f"{profile.records:,}"),
         ("Damaged regions", f"{profile.damaged_regions:,}"),
     ]
     yield '<dl class="totals">'
@@ -150,7 +150,7 @@ def _section(profile: Profile, section: Section, number: int) -> Iterator[str]:
 def _row(row: Row, columns: Sequence[tuple[str, str, Callable[[Any], str]]]) -> str:
     cells = []
     for place, (_, key, write) in enumerate(columns):
-        text = cell(row[key], write)
+        text = cell(row, key, write)
         tag = 'th scope="row"' if place == 0 else "td"
         cells.append(f"<{tag}{_class(key)}>{_text(text)}</{tag.split()[0]}>")
     return f"<tr>{''.join(cells)}</tr>"

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from importlib import import_module
 from typing import Any
 
-from kafkalog_source.errors import printable
+from kafkalog_source.errors import counted, printable
 from spark_jobs.job_summary import size_text
 from spark_jobs.topic_profile_result import Profile, Row
 
@@ -75,32 +75,36 @@ def plots_of_topic(profile: Profile, topic: str | None) -> list[Plot]:
 
 
 def _throughput(name: str, hours: Sequence[Row]) -> Plot | None:
-    """Records and bytes on disk by hour, or by day where the hours are many."""
+    """Records and bytes on disk by hour, or by day where the hours are many; bytes alone where records are unknown."""
     hours = sorted(hours, key=lambda row: row["hour"])
     if not hours:
         return None
     step, word = timedelta(hours=1), "hour"
     if hours[-1]["hour"] - hours[0]["hour"] > _MOST_BARS * step:
         hours, step, word = _by_day(hours), _DAY, "day"
-    figure = _figure(8.0, 3.4)
-    upper, lower = figure.subplots(2, 1, sharex=True)
     times = [row["hour"] for row in hours]
-    for axes, key, colour in ((upper, "records", _BLUE), (lower, "bytes", _ORANGE)):
+    is_counted = all(row["records"] is not None for row in hours)
+    figure = _figure(8.0, 3.4 if is_counted else 2.0)
+    *upper, lower = figure.subplots(2 if is_counted else 1, 1, sharex=True, squeeze=False)[:, 0]
+    for axes, key, colour in (*((axes, "records", _BLUE) for axes in upper), (lower, "bytes", _ORANGE)):
         values = [row.get(key) or 0 for row in hours]
         axes.bar(times, values, width=step, align="edge", color=colour)
         axes.set_ylim(0, max(values) * 1.1 or 1)
         _bare(axes)
-    upper.set_ylabel(f"records / {word}")
+    for axes in upper:
+        axes.set_ylabel(f"records / {word}")
+        _counts_axis(axes.yaxis)
     lower.set_ylabel(f"on disk / {word}")
-    _counts_axis(upper.yaxis)
     _bytes_axis(lower.yaxis, max(row.get("bytes") or 0 for row in hours))
     # A single bar would fill the picture.
     lower.set_xlim(times[0] - 2 * step, times[-1] + 3 * step)
     _time_axis(lower.xaxis)
-    busiest = max(hours, key=lambda row: row.get("records") or 0)
+    key = "records" if is_counted else "bytes"
+    busiest = max(hours, key=lambda row: row.get(key) or 0)
+    most = counted(busiest["records"], "record") if is_counted else size_text(busiest.get("bytes") or 0)
     words = (
         f"Throughput of {name} from {times[0]:%Y-%m-%d %H:%M} to {times[-1]:%Y-%m-%d %H:%M}: at most "
-        f"{busiest.get('records') or 0:,} records in the {word} from {busiest['hour']:%Y-%m-%d %H:%M} on."
+        f"{most} in the {word} from {busiest['hour']:%Y-%m-%d %H:%M} on."
     )
     return Plot(_svg(figure), f"Throughput by {word}", words)
 
@@ -110,8 +114,9 @@ def _by_day(hours: Sequence[Row]) -> list[Row]:
     for row in hours:
         day = row["hour"].replace(hour=0)
         sums = days.setdefault(day, {"hour": day, "records": 0, "bytes": 0})
-        for key in ("records", "bytes"):
-            sums[key] += row.get(key) or 0
+        sums["bytes"] += row.get("bytes") or 0
+        is_counted = None not in (sums["records"], row["records"])
+        sums["records"] = sums["records"] + row["records"] if is_counted else None
     return list(days.values())
 
 

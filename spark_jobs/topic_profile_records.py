@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordTables", "record_schema"]
 
-_GROUPED = ("topic", "partition", "hour", "compression", "value_bucket", "key_bucket", "header_names")
+_GROUPED = ("topic", "partition", "hour", "compression", "magic", "value_bucket", "key_bucket", "header_names")
 _SETS = {
     "topics": ("topic",),
     "partitions": ("topic", "partition"),
     "hours": ("topic", "hour"),
     "codecs": ("topic", "compression"),
+    "formats": ("topic", "magic"),
     "value_sizes": ("topic", "value_bucket"),
     "key_sizes": ("topic", "key_bucket"),
     "headers": ("topic", "header_names"),
@@ -33,7 +34,7 @@ def record_schema(*, keys: bool) -> str:
     """The columns of records that the tables are made of; values are never among them."""
     columns = (
         "topic string, partition int, timestamp timestamp, headers array<struct<key:string,value:binary>>,"
-        " compression string, keySize int, valueSize int, isTransactional boolean, _corrupt_record string"
+        " magic int, compression string, keySize int, valueSize int, isTransactional boolean, _corrupt_record string"
     )
     return f"{columns}, key binary" if keys else columns
 
@@ -126,6 +127,7 @@ def _prepared(records: DataFrame, *, header_names: bool) -> DataFrame:
         "partition",
         time.alias("timestamp"),
         "compression",
+        "magic",
         "isTransactional",
         "keySize",
         "valueSize",

@@ -66,14 +66,19 @@ class Profile:
         return sum(row.get(name) or 0 for row in self.topics)
 
     @property
+    def records(self) -> int | None:
+        """How many records there are; None if headers alone were read and do not tell it of every topic."""
+        return None if any(row.get("records") is None for row in self.topics) else self.total("records")
+
+    @property
     def damaged_regions(self) -> int:
         """How many damaged regions there are, also those that are not shown."""
         return self.cut.get("damage", len(self.damage))
 
     def as_dict(self) -> dict[str, Any]:
         """The whole as plain values, for JSON."""
-        names = ("segments", "bytes", "batches", "records")
-        return {**asdict(self), "totals": {name: self.total(name) for name in names}}
+        totals = {name: self.total(name) for name in ("segments", "bytes", "batches")}
+        return {**asdict(self), "totals": {**totals, "records": self.records}}
 
 
 def collected(profile: Profile, tables: Mapping[str, DataFrame], *, plots: int, most_rows: int) -> Profile:

@@ -49,19 +49,20 @@ def profile_tables(batches: BatchTables, records: RecordTables | None, damage: D
         "topics": _joined(batches.topics(), _gaps_of_topics(gaps), ("topic",)),
         "partitions": _joined(batches.partitions(), gaps, _PLACE),
         "codecs": batches.codecs(),
-        "formats": _counted(batches.formats()),
+        "formats": batches.formats(),
         "hours": batches.hours(),
         "producers": _counted(batches.producers()),
         "damage": damage,
     }
     if records is None:
-        for name in ("topics", "partitions", "codecs", "hours"):
+        for name in ("topics", "partitions", "codecs", "formats", "hours"):
             tables[name] = _counted(tables[name])
         return tables
     topics = _with_records(tables["topics"], records.table("topics"), ("topic",))
     tables["topics"] = _joined(topics, records.percentiles(), ("topic",))
     tables["partitions"] = _with_records(tables["partitions"], records.table("partitions"), _PLACE)
     tables["codecs"] = _with_ratio(_with_records(tables["codecs"], records.table("codecs"), ("topic", "compression")))
+    tables["formats"] = _with_records(tables["formats"], records.table("formats"), ("topic", "magic"))
     tables["hours"] = _with_records(tables["hours"], records.table("hours"), ("topic", "hour"))
     tables["headers"] = records.headers()
     tables["sizes"] = records.sizes()
@@ -72,7 +73,9 @@ def _gaps_of_topics(gaps: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     summed = ("missing_inside_batches", "missing_between_batches", "missing_between_segments", "gaps")
-    return gaps.groupBy("topic").agg(*(F.sum(name).alias(name) for name in summed))
+    # A sum without the partitions that do not tell would look like all.
+    sums = {name: F.when(F.count_if(F.col(name).isNull()) == 0, F.sum(name)) for name in summed}
+    return gaps.groupBy("topic").agg(*(value.alias(name) for name, value in sums.items()))
 
 
 def _counted(table: DataFrame) -> DataFrame:

@@ -61,9 +61,20 @@ def topic_text(topic: object) -> str:
     return "(no topic)" if topic is None else printable(str(topic))
 
 
-def cell(value: object, write: Callable[[Any], str]) -> str:
-    """A value as text; nothing for null, but for a topic of null, which segments outside of any have."""
-    return "" if value is None and write is not topic_text else write(value)
+def cell(row: Row, key: str, write: Callable[[Any], str]) -> str:
+    """A value as text; nothing for null where there is none, and a word where it could not be learned."""
+    value = row[key]
+    # Segments outside of any topic have null for one.
+    if value is not None or write is topic_text:
+        return write(value)
+    return "unknown" if _is_unknown(row, key) else ""
+
+
+def _is_unknown(row: Row, key: str) -> bool:
+    """Whether there is a value that headers do not tell. Messages of format 0 have no times."""
+    if key == "first_time":
+        return row.get("last_time") is not None
+    return key in _LEARNED and bool(row.get("batches"))
 
 
 def count_text(value: int) -> str:
@@ -90,6 +101,19 @@ def list_text(values: Sequence[object]) -> str:
     """Values with commas between them."""
     return ", ".join(str(each) for each in values)
 
+
+_LEARNED = frozenset(
+    {
+        "records",
+        "first_offset",
+        "missing_inside_batches",
+        "missing_between_batches",
+        "missing_between_segments",
+        "gaps",
+        "largest_gap",
+    }
+)
+"""Columns that are never null where a batch is, unless nothing tells them."""
 
 _COUNT, _SIZE, _TIME, _TEXT, _TOPIC = count_text, size_text, time_text, lambda value: printable(str(value)), topic_text
 
@@ -154,7 +178,8 @@ SECTIONS = (
         "topics",
         "Missing offsets",
         "Offsets without a record. Inside batches and between batches of a segment, compaction took them; between "
-        "segments it may as well be a segment that is not there. Wrappers of formats 0 and 1 do not tell.",
+        "segments it may as well be a segment that is not there. Headers of compressed messages of formats 0 and 1 do "
+        "not tell it: it is unknown where their records were not read, and in Kafka 0.7, whose offsets are positions.",
         [
             ("Topic", "topic", _TOPIC),
             ("Gaps", "gaps", _COUNT),
@@ -269,7 +294,7 @@ def print_profile(profile: Profile) -> None:
         # What is only the topic's name has nothing to say of it.
         if section.on_terminal and len(columns) > 1:
             heads = [head for head, _, _ in columns]
-            lines = [[cell(row[key], write) for _, key, write in columns] for row in rows[:_MOST_LINES]]
+            lines = [[cell(row, key, write) for _, key, write in columns] for row in rows[:_MOST_LINES]]
             print(f"{section.title}\n{table_text(heads, lines)}")
             left = profile.cut.get(section.table, len(rows)) - len(lines)
             print(f"… and {left:,} more\n" if left > 0 else "")

@@ -19,6 +19,24 @@ settings.load_profile("brief")
 DATA = Path(__file__).parent / "data"
 
 
+class FailuresAtOnce:
+    """Prints each failure when it happens: a run that is ended from outside would otherwise hide which test failed."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal is not None:
+            terminal.write_line(f"\nFAILED {report.nodeid} ({report.when})\n{report.longreprtext}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Print failures at once, in the process that writes to the terminal."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FailuresAtOnce(config))
+
+
 def unpack_once(name: str, shared: Path) -> Path:
     """Unpack the case `name` below `shared` unless that has been done; several processes may ask at once."""
     target = shared / name

@@ -23,12 +23,14 @@ into errors.
 """
 
 try:
-    from kafkalog_source._core import memory as _memory  # noqa: F401
+    # Not `from … import`, which does not say which module is missing.
+    import kafkalog_source._core.memory  # noqa: F401
 except ModuleNotFoundError as error:
     if error.name != "kafkalog_source._core.memory":
         raise
     # Python prefers what lies in the current directory to what is installed, and a checkout is not compiled.
     raise ImportError(
         f"kafkalog_source in {__path__[0]} is source code that is not compiled. "
-        "Run Python from another directory, or compile it in its place with `pip install -e .`"
+        "Run Python from another directory, or compile it in its place with `pip install -e .`",
+        name=__name__,
     ) from None

@@ -122,10 +122,13 @@ cdef class ProducerTable:
         taken, self._aborted = self._aborted, []
         return taken
 
-    def end_transaction(self, int64_t producer_id, int64_t first):
-        """End the transaction that began at offset `first`, as its marker would, which is lost."""
+    def end_transaction(self, int64_t producer_id, int64_t first, int64_t marker):
+        """End the transaction that began at offset `first`, as its marker would, which is lost.
+
+        Its first batches may be gone, by retention or compaction, so that it seems to begin later.
+        """
         cdef Producer producer = self._producers.get(producer_id)
-        if producer is not None and producer.transaction_start == first:
+        if producer is not None and first <= producer.transaction_start < marker:
             producer.transaction_start = -1
             del self._open[producer_id]
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from kafkalog_source.cli.main import main
+try:
+    from kafkalog_source.cli.main import main
+except ImportError as error:
+    if error.name != "kafkalog_source._core":
+        raise
+    print(f"kafkalog: {error}", file=sys.stderr)
+    sys.exit(2)
 
 if __name__ == "__main__":
     sys.exit(main())

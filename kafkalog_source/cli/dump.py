@@ -20,12 +20,14 @@ from kafkalog_source.cli.options import (
     read_options,
 )
 from kafkalog_source.cli.text import complain, json_line
-from kafkalog_source.errors import DamageWarning
+from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning, counted
 from kafkalog_source.format import TimestampType
 from kafkalog_source.segment.damage import offsets_text
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
+
+    from kafkalog_source.reading.scan import Scan
 
 __all__ = ["add_command"]
 
@@ -86,13 +88,12 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
     with warnings.catch_warnings():
         # Each region is told below.
         warnings.simplefilter("ignore", DamageWarning)
-        for row in _rows(found.to_reader(), chosen.limit):
+        for row in _rows(found, chosen.limit):
             out.write(line(row) + "\n")
-    _tell(found.report(), shown=found.schema.names)
-    return 0
+    return BAD_DATA if found.report()["without_segments"] else DONE
 
 
-def _tell(report: Mapping[str, Any], shown: Sequence[str]) -> None:
+def _tell(report: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
     """Say what the rows alone do not show."""
     for warning in report["warnings"]:
         complain(f"warning: {warning}")
@@ -101,25 +102,36 @@ def _tell(report: Mapping[str, Any], shown: Sequence[str]) -> None:
             continue
         place = f"{region['file']}, position {region['position']}"
         lost = offsets_text(region["first_offset"], region["last_offset"])
-        complain(f"warning: {place}: {region['size']} bytes {region['kind']}, {lost}: {region['reason']}")
-    if report["partitions"] == 0:
+        complain(f"warning: {place}: {counted(region['size'], 'byte')} {region['kind']}, {lost}: {region['reason']}")
+    if report["partitions"] == report["without_segments"] == 0:
         complain("warning: no partition was chosen; kafkalog ls shows which there are")
 
 
-def _rows(reader: pa.RecordBatchReader, limit: int | None) -> Iterator[Row]:
+def _rows(found: Scan, limit: int | None) -> Iterator[Row]:
+    """The rows, and at their end, also if it is an error, what they do not show."""
+    arrow_batches = _arrow_batches(found.to_reader(), limit)
+    try:
+        for arrow_batch in arrow_batches:
+            # Only what is shown becomes Python objects.
+            for values in zip(*map(column_values, arrow_batch.columns), strict=True):
+                yield dict(zip(found.schema.names, values, strict=True))
+    except Exception:
+        # Rows about damage may be among those that the error has kept back.
+        _tell(found.report())
+        raise
+    _tell(found.report(), shown=found.schema.names)
+
+
+def _arrow_batches(reader: pa.RecordBatchReader, limit: int | None) -> Iterator[pa.RecordBatch]:
     left = limit
-    names = reader.schema.names
     while left is None or left > 0:
         try:
             arrow_batch = reader.read_next_batch()
         except StopIteration:
             return
-        # Only what is shown becomes Python objects.
-        shown = arrow_batch if left is None else arrow_batch.slice(0, left)
-        for values in zip(*map(column_values, shown.columns), strict=True):
-            yield dict(zip(names, values, strict=True))
+        yield arrow_batch if left is None else arrow_batch.slice(0, left)
         if left is not None:
-            left -= shown.num_rows
+            left -= arrow_batch.num_rows
 
 
 def _json_row(row: Row) -> str:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from kafkalog_source.cli.offsets import first_offset, last_offset
 from kafkalog_source.cli.options import add_path_arguments, add_topic_flags, read_options
 from kafkalog_source.cli.text import complain, json_line, table
-from kafkalog_source.errors import KafkaLogError, printable
+from kafkalog_source.errors import BAD_DATA, DONE, KafkaLogError, printable
 from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
+from kafkalog_source.logdir.absent import RemotePart, absent_segments, remote_part
 from kafkalog_source.logdir.checkpoints import encoded_topic_id, read_topic_id
 from kafkalog_source.logdir.names import PARTITION_METADATA
 from kafkalog_source.reading.named import not_found
@@ -26,7 +27,9 @@ __all__ = ["add_command"]
 _EPILOG = """\
 Internal topics are shown too. FIRST and LAST are the offsets of the first and
 the last batch; "-" means that no whole batch was found, "?" that it cannot be
-read. What was left out, and why, is told with --skipped, and with --json.
+read. REMOTE, where there is any, has the offsets that a tiered topic holds in
+remote storage alone; "or missing" means that their segments may be lost as
+well. What was left out, and why, is told with --skipped, and with --json.
 
 examples:
   kafkalog ls kafka-logs
@@ -50,6 +53,10 @@ class _Row:
     segments: Sequence[SegmentFile]
     first: _Offset
     last: _Offset
+
+    @property
+    def remote(self) -> RemotePart | None:
+        return remote_part(self.log)
 
     @property
     def size(self) -> int:
@@ -85,7 +92,7 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
     if missing is not None:
         raise missing
     topic_ids, warnings = _topic_ids(listing)
-    warnings += listing.warnings
+    warnings += [*listing.warnings, *filter(None, map(absent_segments, listing.partitions))]
     if not listing.partitions:
         warnings.append("no partition was chosen; without --subscribe-pattern all are shown")
     for warning in warnings:
@@ -126,8 +133,12 @@ def _first_known(ask: Callable[[SegmentFile], int | None], segments: Iterable[Se
 
 
 def _partition_table(rows: Sequence[_Row]) -> Iterator[str]:
-    heads = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "FIRST", "LAST")
-    cells = [(*_place(row), len(row.segments), row.size, _shown(row.first), _shown(row.last)) for row in rows]
+    heads = ["TOPIC", "PARTITION", "SEGMENTS", "BYTES", "FIRST", "LAST"]
+    cells = [[*_place(row), len(row.segments), row.size, _shown(row.first), _shown(row.last)] for row in rows]
+    remote = [row.remote for row in rows]
+    if any(remote):
+        heads.append("REMOTE")
+        cells = [[*each, _shown_remote(part)] for each, part in zip(cells, remote, strict=True)]
     return table(heads, cells, _RIGHT)
 
 
@@ -150,6 +161,12 @@ def _segment_table(rows: Sequence[_Row]) -> Iterator[str]:
 
 def _place(row: _Row) -> tuple[object, object]:
     return ("-", "-") if row.log.topic is None else (row.log.topic, row.log.partition)
+
+
+def _shown_remote(part: RemotePart | None) -> str:
+    if part is None:
+        return "-"
+    return f"{part.first_offset}..{part.last_offset}" + ("" if part.is_remote else " or missing")
 
 
 def _shown(offset: _Offset) -> str:
@@ -223,7 +240,12 @@ def _partition_object(row: _Row, topic_id: str | None) -> dict[str, object]:
         "lastOffset": _known(row.last),
         "logStartOffset": row.log.log_start_offset,
         "cleaned": row.log.cleaned,
+        "remote": None if (part := row.remote) is None else _remote_object(part),
     }
+
+
+def _remote_object(part: RemotePart) -> dict[str, object]:
+    return {"firstOffset": part.first_offset, "lastOffset": part.last_offset, "certain": part.is_remote}
 
 
 def _segment_object(row: _Row) -> dict[str, object]:
@@ -250,4 +272,4 @@ def _tell_damage(rows: Iterable[_Row]) -> int:
     messages = _messages(rows)
     for message in messages:
         complain(message)
-    return 1 if messages else 0
+    return BAD_DATA if messages else DONE

@@ -13,11 +13,11 @@ from typing import NoReturn, TextIO
 import kafkalog_source
 from kafkalog_source.cli import dump, ls, salvage, verify
 from kafkalog_source.cli.text import complain, one_line
-from kafkalog_source.errors import KafkaLogError, LogDirError, OptionError
+from kafkalog_source.errors import DONE, NOT_RUN, KafkaLogError, exit_status
 
 __all__ = ["main"]
 
-OK, BAD_DATA, NOT_RUN, INTERRUPTED = 0, 1, 2, 130
+INTERRUPTED = 130
 
 _DESCRIPTION = """\
 Look into Apache Kafka's log directories as they lie on disk, without a broker.
@@ -37,8 +37,9 @@ examples:
 
 exit status:
   0  done
-  1  the data is damaged or of a format that is not read
-  2  could not run: no such path, an unknown option, and the like
+  1  the data is damaged, incomplete or of a format that is not read
+  2  could not run: an unknown option, a path that does not exist, is no segment
+     and holds none, or may not be read
 """
 
 
@@ -74,12 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except BrokenPipeError:
         _drop_stdout()
-        return OK
+        return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
     except KafkaLogError as error:
         complain(str(error))
-        return NOT_RUN if isinstance(error, (OptionError, LogDirError)) else BAD_DATA
+        return exit_status(type(error))
     except OSError as error:
         complain(str(error))
         return NOT_RUN

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from kafkalog_source.cli.options import add_generic_option, add_threads_flag, add_topic_flags, read_options
 from kafkalog_source.cli.progress import Bar
-from kafkalog_source.cli.text import complain, counted, json_line, one_line, table
+from kafkalog_source.cli.text import complain, json_line, one_line, table
 from kafkalog_source.cli.verify import check_allowed, wanted_partitions
-from kafkalog_source.errors import printable
+from kafkalog_source.errors import BAD_DATA, DONE, counted, printable
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.salvage import SalvageReport, parse_topic_ids, salvage
 from kafkalog_source.verifying.progress import Progress
@@ -35,7 +35,8 @@ cluster, note their ids (kafka-topics --describe), stop its broker, salvage with
 exit status:
   0  all data is in DST
   1  something was left out, as the report says
-  2  could not run; DST is not there then
+  2  could not run, or a segment or directory in SRC cannot be read and
+     --skip-unreadable is not given; DST is not there then
 
 examples:
   kafkalog salvage /broken/kafka-logs /new/kafka-logs
@@ -45,6 +46,7 @@ examples:
 """
 _HEADS = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS", "START", "END", "LEFT-OUT")
 _RIGHT = frozenset(_HEADS[1:])
+_IS = {True: "is", False: "are"}
 _ALLOWED = ("subscribe", "subscribepattern", "assign", "followsymlinks", "maxdecompressedbatchbytes")
 
 
@@ -73,6 +75,11 @@ def add_command(commands: _SubParsersAction[Any]) -> None:
         const="true",
         help="follow symbolic links that lead out of SRC",
     )
+    parser.add_argument(
+        "--skip-unreadable",
+        action="store_true",
+        help="go on without segments and directories that cannot be read, and say which; otherwise they end it",
+    )
     add_threads_flag(parser)
     add_topic_flags(parser)
     add_generic_option(parser)
@@ -93,6 +100,7 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
             follow_symlinks=options.follow_symlinks,
             largest_batch=options.max_decompressed_batch_bytes,
             threads=chosen.threads,
+            skip_unreadable=chosen.skip_unreadable,
             expect=progress.expect,
             progressed=progress.add,
         )
@@ -102,7 +110,7 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
         out.write(json_line(report.to_dict()) + "\n")
     else:
         out.writelines(line + "\n" for line in _lines(report))
-    return 0 if report.is_complete else 1
+    return DONE if report.is_complete else BAD_DATA
 
 
 def _lines(report: SalvageReport) -> Iterator[str]:
@@ -112,6 +120,9 @@ def _lines(report: SalvageReport) -> Iterator[str]:
     size = sum(each.size for each in report.partitions)
     losses = sum(each.is_loss for each in report.all_left_out)
     verdict = "all data was good" if report.is_complete else f"{counted(losses, 'loss')}, as told above"
+    unreadable = sum(each.is_unreadable for each in report.all_left_out)
+    if unreadable:
+        verdict += f"; of these {counted(unreadable, 'path')} could not be read and {_IS[unreadable == 1]} not in DST"
     totals = (counted(len(report.partitions), "partition"), counted(batches, "batch"), counted(size, "byte"))
     yield f"{printable(report.path)}: {', '.join(totals)}; {verdict}"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from kafkalog_source.errors import printable
 
-__all__ = ["complain", "counted", "json_line", "one_line", "quoted", "table"]
+__all__ = ["complain", "json_line", "one_line", "quoted", "table"]
 
 
 _WIDEST = 64
@@ -28,12 +28,6 @@ def complain(message: str) -> None:
 def json_line(value: object) -> str:
     """Write a value as JSON in one line, readable but for what a terminal would act upon."""
     return _escaped(json.dumps(value, ensure_ascii=False))
-
-
-def counted(count: int, noun: str) -> str:
-    """Write how many there are of something."""
-    ending = "" if count == 1 else "es" if noun.endswith(("ch", "s")) else "s"
-    return f"{count} {noun}{ending}"
 
 
 def quoted(text: str) -> str:

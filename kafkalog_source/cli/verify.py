@@ -14,8 +14,8 @@ from kafkalog_source.cli.options import (
     read_options,
 )
 from kafkalog_source.cli.progress import Bar
-from kafkalog_source.cli.text import complain, counted, json_line, one_line, table
-from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.cli.text import complain, json_line, one_line, table
+from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, OptionError, counted, printable
 from kafkalog_source.reading.options import ReadOptions, parse_options
 from kafkalog_source.verifying import Finding, Severity, Verification, verify
 from kafkalog_source.verifying.progress import Progress
@@ -34,13 +34,17 @@ the metadata log's snapshots. Each finding names file and position and is
 
   damage      records cannot be read, or are missing
   misleading  a file beside the records is damaged or says what is not so
+  unchecked   records that cannot be checked here: they are in remote storage, or
+              in segments that have to be unpacked first
   note        nothing wrong: what a crash or a live log leaves, such as a batch
               that the end of a partition's last segment cuts
 
 exit status:
   0  sound; there may be notes
-  1  damage, or something misleading
-  2  could not run: no such path, an unknown option, and the like
+  1  damage, something misleading, or records that could not be checked
+  2  could not run: an unknown option, a path that does not exist, is no segment
+     and holds none, or may not be read. Also if a file within a path may not
+     be read, whatever was found in the others
 
 examples:
   kafkalog verify kafka-logs
@@ -48,8 +52,13 @@ examples:
   kafkalog verify kafka-logs/orders-0/00000000000000000000.log
   kafkalog verify kafka-logs --json | jq '.partitions[].findings[] | select(.severity == "damage")'
 """
-_HEADS = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS", "DAMAGE", "MISLEADING", "NOTES")
-_RIGHT = frozenset(_HEADS[1:])
+_HEADS = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS")
+_COUNTED = {
+    Severity.DAMAGE: "DAMAGE",
+    Severity.MISLEADING: "MISLEADING",
+    Severity.UNCHECKED: "UNCHECKED",
+    Severity.NOTE: "NOTES",
+}
 _ALLOWED = ("subscribe", "subscribepattern", "assign", "followsymlinks", "maxdecompressedbatchbytes")
 
 
@@ -91,7 +100,9 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
         out.write(json_line(found.to_dict()) + "\n")
     else:
         out.writelines(line + "\n" for line in _lines(found))
-    return 0 if found.is_sound else 1
+    if not found.is_complete:
+        return NOT_RUN
+    return DONE if found.is_sound else BAD_DATA
 
 
 def wanted_partitions(options: ReadOptions) -> Callable[[str, int], bool]:
@@ -113,13 +124,20 @@ def check_allowed(given: dict[str, Any], allowed: Sequence[str], command: str) -
 
 
 def _lines(found: Verification) -> Iterator[str]:
-    yield from table(_HEADS, [_cells(each) for each in found.partitions], _RIGHT)
     findings = found.all_findings
+    # Few log dirs have anything that cannot be checked.
+    shown = [each for each in Severity if each is not Severity.UNCHECKED or _has_unchecked(findings)]
+    heads = [*_HEADS, *(_COUNTED[each] for each in shown)]
+    yield from table(heads, [_cells(each, shown) for each in found.partitions], frozenset(heads[1:]))
     yield from (one_line(str(finding)) for finding in findings)
     yield _summary(found, findings)
 
 
-def _cells(result: PartitionResult) -> tuple[object, ...]:
+def _has_unchecked(findings: Sequence[Finding]) -> bool:
+    return any(finding.severity is Severity.UNCHECKED for finding in findings)
+
+
+def _cells(result: PartitionResult, shown: Sequence[Severity]) -> tuple[object, ...]:
     log = result.log
     return (
         log.topic if log.topic is not None else "-",
@@ -128,7 +146,7 @@ def _cells(result: PartitionResult) -> tuple[object, ...]:
         sum(segment.size for segment in log.segments),
         result.batches,
         result.records,
-        *(result.count(severity) for severity in Severity),
+        *(result.count(severity) for severity in shown),
     )
 
 
@@ -136,6 +154,11 @@ def _summary(found: Verification, findings: Sequence[Finding]) -> str:
     counts = {severity: sum(finding.severity is severity for finding in findings) for severity in Severity}
     words = ", ".join(f"{count} {severity.value}" for severity, count in counts.items() if count)
     verdict = "sound" if found.is_sound else "not sound"
+    if not found.is_sound and not counts[Severity.DAMAGE] and not counts[Severity.MISLEADING]:
+        verdict = "not fully checked"
+    if not found.is_complete:
+        denied = sum(finding.is_denied for finding in findings)
+        verdict = f"not all checked, {counted(denied, 'file')} may not be read"
     totals = (
         counted(len(found.partitions), "partition"),
         counted(sum(len(each.log.segments) for each in found.partitions), "segment"),

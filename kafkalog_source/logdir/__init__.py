@@ -3,7 +3,8 @@
 In the order in which a listing goes: `globs` (paths to places), `listing` (places to partitions, the
 public `list_logs`), `partition_dir` (one directory), `crash_states` (an interrupted compaction),
 `lone` (one segment by its own path), `relisting` (all of it again, for a stream), `state` and
-`checkpoints` (what lies beside), `diagnose` (why there is nothing to read). `names` and `access` are
+`checkpoints` (what lies beside), `foreign` (files that are not Kafka's), `absent` (records that are not in
+the directory), `diagnose` (why there is nothing to read). `names` and `access` are
 what all of them stand on; `model` is the result.
 """
 

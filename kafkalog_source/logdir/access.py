@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kafkalog_source.errors import LogDirError, printable
+from kafkalog_source.errors import LogDirError, PermissionDeniedError, kind_of, printable
 
 __all__ = ["Root", "check_readable", "entries", "file_kind", "is_within", "os_error", "status"]
 
@@ -36,7 +36,7 @@ def file_kind(mode: int) -> str:
 def os_error(path: str, error: OSError) -> LogDirError:
     """Turn a failure of the operating system into an error that says what to do."""
     if isinstance(error, PermissionError):
-        return LogDirError(
+        return PermissionDeniedError(
             "permission denied",
             file=path,
             remedy="Read as the user that the broker runs as, or give that path read permission",
@@ -47,7 +47,7 @@ def os_error(path: str, error: OSError) -> LogDirError:
             file=path,
             remedy="Check the path. A running broker renames and deletes files: read a snapshot of its disk",
         )
-    return LogDirError(f"cannot be read: {error.strerror or error}", file=path)
+    return kind_of(error)(f"cannot be read: {error.strerror or error}", file=path)
 
 
 def status(path: str) -> os.stat_result:

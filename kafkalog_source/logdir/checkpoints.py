@@ -13,7 +13,7 @@ import stat
 import uuid
 from typing import NamedTuple, NoReturn
 
-from kafkalog_source.errors import LogDirError, printable
+from kafkalog_source.errors import LogDirError, counted, printable
 from kafkalog_source.logdir.access import file_kind, os_error, status
 
 __all__ = [
@@ -117,7 +117,7 @@ def _rows(path: str, width: int) -> list[tuple[int, list[str]]]:
         if len(fields) != width:
             _malformed(path, number, lines[number - 1], f"{width} fields")
     if len(rows) != count:
-        _malformed(path, 2, f"{count}, over {len(rows)} entries", "as many entries as the count says")
+        _malformed(path, 2, f"{count}, over {counted(len(rows), 'entry')}", "as many entries as the count says")
     return rows
 
 

@@ -10,8 +10,9 @@ import itertools
 import os
 from collections.abc import Iterable, Sequence
 
-from kafkalog_source.errors import KafkaLogError, LogDirError, UnsupportedFormatError, printable
+from kafkalog_source.errors import KafkaLogError, LogDirError, NotASegmentError, printable
 from kafkalog_source.logdir.access import entries
+from kafkalog_source.logdir.foreign import packing_of, unpacking_remedy
 from kafkalog_source.logdir.names import (
     CHECKPOINT_NAMES,
     LEADER_EPOCH_CHECKPOINT,
@@ -23,7 +24,14 @@ from kafkalog_source.logdir.names import (
 )
 from kafkalog_source.logdir.partition_dir import redpanda_error
 
-__all__ = ["explain_directory", "explain_file", "holds_log_dirs", "is_log_dir", "nested_log_dirs"]
+__all__ = [
+    "explain_directory",
+    "explain_file",
+    "holds_directories",
+    "holds_log_dirs",
+    "is_log_dir",
+    "nested_log_dirs",
+]
 
 _MOST_ENTRIES = 10_000
 _MOST_CHILDREN = 200
@@ -66,6 +74,11 @@ def holds_log_dirs(path: str, log_dirs: Sequence[str]) -> LogDirError:
     )
 
 
+def holds_directories(path: str) -> bool:
+    """Whether other directories lie in a directory, so that it may be none of a partition."""
+    return any(entry.is_dir(follow_symlinks=False) for entry in itertools.islice(entries(path), _MOST_ENTRIES))
+
+
 def explain_directory(path: str) -> KafkaLogError:
     """Say why a directory holds no partition, and what to give in its place."""
     children = list(itertools.islice(entries(path), _MOST_ENTRIES))
@@ -85,6 +98,16 @@ def explain_directory(path: str) -> KafkaLogError:
             found=printable(os.path.basename(sorted(variants)[0])),
             remedy="Such a directory is read when a path names it",
         )
+    packed = _explain_packed(path, files)
+    if packed is not None:
+        return packed
+    if parse_partition(os.path.basename(path)) is not None:
+        return LogDirError(
+            "holds no segment",
+            file=path,
+            expected="files such as 00000000000000000000.log; a broker keeps at least one in each partition",
+            remedy="Restore the partition's segments, or give another path",
+        )
     return LogDirError(
         "holds no partition",
         file=path,
@@ -99,11 +122,14 @@ def explain_file(path: str) -> KafkaLogError:
     if is_redpanda_segment(name):
         return redpanda_error(path)
     log_file = parse_log_file(name)
+    packing = packing_of(name)
     if log_file is not None:
         remedy = f"Give the segment beside it, {log_file.base_offset:020d}.log"
+    elif packing is not None:
+        remedy = unpacking_remedy(packing)
     else:
         remedy = f"Give {_WHAT_IS_READ}"
-    return UnsupportedFormatError(
+    return NotASegmentError(
         "is not named as a segment",
         file=path,
         expected="a name such as 00000000000000000000.log, or that with .deleted, .cleaned or .swap after it",
@@ -135,6 +161,23 @@ def _explain_files(path: str, files: Sequence[str]) -> KafkaLogError | None:
         if is_redpanda_segment(name):
             return redpanda_error(os.path.join(path, name))
     return None
+
+
+def _explain_packed(path: str, files: Sequence[str]) -> KafkaLogError | None:
+    """Name what has to be unpacked before it can be read."""
+    packed = sorted(name for name in files if packing_of(name) is not None)
+    packing = packing_of(packed[0]) if packed else None
+    if packing is None:
+        return None
+    more = f" and {len(packed) - 1} more" if len(packed) > 1 else ""
+    is_partition = parse_partition(os.path.basename(path)) is not None
+    return LogDirError(
+        f"holds no {'segment' if is_partition else 'partition'} that can be read, but compressed files or archives",
+        file=path,
+        found=printable(packed[0]) + more,
+        expected="files such as 00000000000000000000.log" if is_partition else _WHAT_IS_READ,
+        remedy=unpacking_remedy(packing),
+    )
 
 
 def _explain_redpanda(path: str, directories: Sequence[str]) -> KafkaLogError | None:

@@ -19,10 +19,12 @@ from kafkalog_source.logdir.crash_states import next_offset
 from kafkalog_source.logdir.diagnose import (
     explain_directory,
     explain_file,
+    holds_directories,
     holds_log_dirs,
     is_log_dir,
     nested_log_dirs,
 )
+from kafkalog_source.logdir.foreign import ForeignFiles, packing_of
 from kafkalog_source.logdir.globs import Place, expand
 from kafkalog_source.logdir.lone import lone_segment
 from kafkalog_source.logdir.model import Listing, PartitionLog, Skipped
@@ -178,10 +180,11 @@ class _Search:
         before = len(self.homes)
         seen: list[str] = []
         skipped: list[Skipped] = []
+        packed = ForeignFiles(path)
         for entry in entries(path):
             name = parse_partition(entry.name)
             if name is None or name.variant is not None or not _may_be_directory(entry):
-                _skip(entry, name, skipped)
+                _skip(entry, name, skipped, packed)
                 continue
             seen.append(entry.path)
             if self.wanted(name.topic, name.partition):
@@ -191,7 +194,7 @@ class _Search:
         # Directories such as kafka-logs-1 look like partitions until one looks into them.
         if len(self.homes) == before and (log_dirs := nested_log_dirs(seen)):
             raise holds_log_dirs(path, log_dirs)
-        self.skipped += skipped if seen else [Skipped(path, "holds no partition")]
+        self.skipped += [*skipped, *packed.skipped()] if seen else [Skipped(path, "holds no partition")]
         return bool(seen)
 
     def _take_if_good(self, path: str, name: PartitionName, root: Root) -> None:
@@ -222,7 +225,9 @@ class _Search:
             return
         if contents.is_log_dir:
             raise holds_log_dirs(os.path.dirname(path), [path])
-        if given and not contents.segments:
+        # What checks a directory says itself that it holds no segment.
+        is_explained = contents.has_bad or (self.on_bad is not None and not holds_directories(path))
+        if given and not contents.segments and not is_explained:
             raise explain_directory(path)
         self.skipped += contents.skipped
         self.warnings += contents.warnings
@@ -236,6 +241,9 @@ class _Search:
             log_start_offset=state.log_starts.get(place),
             high_watermark=state.high_watermarks.get(place),
             cleaned=place in state.cleaned,
+            inode=contents.inode,
+            has_log_starts=state.has_log_starts,
+            packed=contents.packed,
         )
 
     def _settle(self, topic: str | None, partition: int | None, home: str) -> None:
@@ -289,12 +297,14 @@ def _may_be_directory(entry: os.DirEntry[str]) -> bool:
         raise os_error(entry.path, error) from error
 
 
-def _skip(entry: os.DirEntry[str], name: PartitionName | None, skipped: list[Skipped]) -> None:
+def _skip(entry: os.DirEntry[str], name: PartitionName | None, skipped: list[Skipped], packed: ForeignFiles) -> None:
     if entry.is_dir(follow_symlinks=False):
         reason = Skipped(entry.path, "not a topic-partition directory")
         skipped.append(reason if name is None else _skipped_variant(entry.path, name))
     elif parse_log_file(entry.name) is not None:
         skipped.append(Skipped(entry.path, "lies outside any topic-partition directory"))
+    elif packing_of(entry.name) is not None:
+        packed.add(entry.name)
 
 
 def _skipped_variant(path: str, name: PartitionName) -> Skipped:

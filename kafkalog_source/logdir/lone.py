@@ -47,7 +47,7 @@ def _lone(path: str, name: LogFileName) -> PartitionLog:
         name.kind == "kafka",
     )
     topic, partition = place if place is not None else (None, None)
-    return PartitionLog(topic, partition, path, (segment,), lone=True)
+    return PartitionLog(topic, partition, path, (segment,), lone=True, inode=segment.inode)
 
 
 def _place(path: str) -> tuple[str, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Listing", "PartitionLog", "SegmentFile", "Skipped"]
+__all__ = ["Listing", "PackedSegments", "PartitionLog", "SegmentFile", "Skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,24 @@ class SegmentFile:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedSegments:
+    """Segments of a partition that are there only compressed, so that nothing of them is read.
+
+    Attributes
+    ----------
+    first : str
+        The path of the first one; of an archive where there is no segment at all.
+    count : int
+    unpacker : str
+        The command that unpacks the first one.
+    """
+
+    first: str
+    count: int
+    unpacker: str
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionLog:
     """A partition and its segments, as a broker's start would leave them.
 
@@ -61,6 +79,13 @@ class PartitionLog:
         Listed in the log dir's ``cleaner-offset-checkpoint``: gaps in offsets are to be expected.
     is_cut : bool
         Whether more is on disk than counts: the last segment's file may be larger, and more segments may follow.
+    inode : int
+        Of `path` when it was listed.
+    has_log_starts : bool
+        Whether the log dir's ``log-start-offset-checkpoint`` could be read. A broker leaves out of it only what
+        begins with its first segment.
+    packed : PackedSegments or None
+        Segments that are there only compressed.
     """
 
     topic: str | None
@@ -72,14 +97,25 @@ class PartitionLog:
     high_watermark: int | None = None
     cleaned: bool = False
     is_cut: bool = False
+    inode: int = 0
+    has_log_starts: bool = True
+    packed: PackedSegments | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that was seen and does not belong to what is read, and why."""
+    """Something that was seen and does not belong to what is read, and why.
+
+    Attributes
+    ----------
+    path, reason : str
+    is_foreign : bool
+        Whether it is no file of Kafka's at all.
+    """
 
     path: str
     reason: str
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kafkalog_source.errors import KafkaLogError, LogDirError, UnsupportedFormatError, printable
-from kafkalog_source.logdir.access import Root, check_readable, entries, file_kind, os_error
+from kafkalog_source.errors import KafkaLogError, LogDirError, NotASegmentError, printable
+from kafkalog_source.logdir.access import Root, check_readable, entries, file_kind, os_error, status
 from kafkalog_source.logdir.crash_states import NO_CRASH, CrashState, crash_state
-from kafkalog_source.logdir.model import SegmentFile, Skipped
+from kafkalog_source.logdir.foreign import ForeignFiles, is_kafkas
+from kafkalog_source.logdir.model import PackedSegments, SegmentFile, Skipped
 from kafkalog_source.logdir.names import (
     CHECKPOINT_NAMES,
     LogFileName,
@@ -43,12 +44,21 @@ class PartitionContents:
         What an interrupted compaction left behind.
     is_log_dir : bool
         No segment is here, but what a broker keeps in a log dir.
+    inode : int
+        Of the directory.
+    packed : PackedSegments or None
+        Segments that are here only compressed.
+    has_bad : bool
+        Files were left out that cannot be read or are not what their names say.
     """
 
     segments: tuple[SegmentFile, ...]
     skipped: list[Skipped]
     warnings: list[str]
     is_log_dir: bool
+    inode: int
+    packed: PackedSegments | None = None
+    has_bad: bool = False
 
 
 class _VanishedError(Exception):
@@ -71,6 +81,11 @@ class _Seen:
     floor: int = 0
     fingerprint: Fingerprint = field(default_factory=Fingerprint)
     bad: list[KafkaLogError] = field(default_factory=list)
+    inode: int = 0
+    foreign: ForeignFiles = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.foreign = ForeignFiles(self.path)
 
 
 def list_partition(
@@ -97,12 +112,15 @@ def list_partition(
         Segments whose offsets all lie below this one are left out, without a look at them.
     """
     for attempt in range(_ATTEMPTS):
-        time.sleep(attempt * _PAUSE_SECONDS)
+        if attempt:
+            # Even a sleep of no time gives the processor away, which costs more than the listing.
+            time.sleep(attempt * _PAUSE_SECONDS)
         try:
             seen = _look(path, root, least)
             if _is_settled(seen):
                 contents = _contents(seen, next_offset)
                 _tell_bad(seen, on_bad)
+                contents.has_bad = bool(seen.bad)
                 return contents
         except _VanishedError:
             continue
@@ -165,9 +183,9 @@ def regular_status(path: str, found: os.stat_result) -> os.stat_result:
     return found
 
 
-def redpanda_error(path: str) -> UnsupportedFormatError:
+def redpanda_error(path: str) -> NotASegmentError:
     """Refuse a Redpanda segment by name."""
-    return UnsupportedFormatError(
+    return NotASegmentError(
         "this is a segment of Redpanda, whose format is not Kafka's",
         file=path,
         expected="a Kafka segment such as 00000000000000000000.log",
@@ -176,7 +194,7 @@ def redpanda_error(path: str) -> UnsupportedFormatError:
 
 
 def _look(path: str, root: Root, least: int) -> _Seen:
-    seen = _Seen(path, root, least=least)
+    seen = _Seen(path, root, least=least, inode=status(path).st_ino)
     for entry in entries(path):
         seen.fingerprint.add(entry)
         name = parse_log_file(entry.name)
@@ -258,7 +276,9 @@ def _look_at_other(seen: _Seen, entry: os.DirEntry[str]) -> None:
         seen.log_dir_signs |= parse_partition(entry.name) is not None
         seen.skipped.append(Skipped(entry.path, "a directory within a partition directory"))
     elif entry.name.endswith((".log", ".kafka")):
-        seen.skipped.append(Skipped(entry.path, "not named as a segment (20 digits and .log or .kafka)"))
+        seen.skipped.append(Skipped(entry.path, "not named as a segment (20 digits and .log or .kafka)", True))
+    elif not is_kafkas(entry.name):
+        seen.foreign.add(entry.name)
 
 
 def _suffix(name: LogFileName) -> str:
@@ -277,18 +297,22 @@ def _note_cleaned(seen: _Seen, base_offset: int) -> None:
 
 def _contents(seen: _Seen, next_offset: Callable[[str], int]) -> PartitionContents:
     warnings: list[str] = []
+    seen.skipped += seen.foreign.skipped()
     state = NO_CRASH
     if seen.swap or seen.first_cleaned is not None:
         swaps = [(base, _path(seen, base, "log", ".swap")) for base in seen.swap.get("log", ())]
         state = crash_state(swaps, seen.first_cleaned, next_offset)
         warnings.append(_crash_warning(seen, state))
     if "kafka" in seen.plain:
-        return PartitionContents(_segments_07(seen), seen.skipped, warnings, False)
+        packed = seen.foreign.packed_segments(frozenset(seen.plain["kafka"]), seen.floor)
+        return PartitionContents(_segments_07(seen), seen.skipped, warnings, False, seen.inode, packed)
     logs = _surviving(seen, "log", state)
     _note_dropped(seen, state, logs)
     side_files = {kind: _surviving(seen, kind, state) for kind in _SIDE_FILES}
     segments = tuple(_segment(seen, base, logs[base], side_files) for base in sorted(logs))
-    return PartitionContents(segments, seen.skipped, warnings, not seen.sizes and seen.log_dir_signs)
+    is_log_dir = not seen.sizes and seen.log_dir_signs
+    packed = seen.foreign.packed_segments(frozenset(logs), seen.floor)
+    return PartitionContents(segments, seen.skipped, warnings, is_log_dir, seen.inode, packed)
 
 
 def _surviving(seen: _Seen, kind: str, state: CrashState) -> dict[int, str]:

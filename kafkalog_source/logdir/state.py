@@ -42,12 +42,15 @@ class LogDirState:
         Offset up to which every replica had the log when the broker last wrote it down.
     warnings : tuple of str
         Checkpoints that are damaged and were read as if they were absent, or absent where a broker would have them.
+    has_log_starts : bool
+        Whether there is a checkpoint of log start offsets and it could be read.
     """
 
     log_starts: Mapping[tuple[str, int], int] = field(default_factory=dict)
     cleaned: Mapping[tuple[str, int], int] = field(default_factory=dict)
     high_watermarks: Mapping[tuple[str, int], int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    has_log_starts: bool = True
 
 
 def read_state(log_dir: str, root: Root) -> LogDirState:
@@ -56,7 +59,7 @@ def read_state(log_dir: str, root: Root) -> LogDirState:
     log_starts = _read(os.path.join(log_dir, LOG_START_CHECKPOINT), root, warnings)
     cleaned = _read(os.path.join(log_dir, CLEANER_CHECKPOINT), root, warnings)
     high_watermarks = _read(os.path.join(log_dir, HIGH_WATERMARK_CHECKPOINT), root, warnings)
-    return LogDirState(log_starts, cleaned, high_watermarks, tuple(warnings))
+    return LogDirState(log_starts or {}, cleaned or {}, high_watermarks or {}, tuple(warnings), log_starts is not None)
 
 
 def _absent_log_starts(log_dir: str) -> Iterator[str]:
@@ -80,9 +83,10 @@ def _has_leader_epochs(log_dir: str) -> bool:
         return False
 
 
-def _read(path: str, root: Root, warnings: list[str]) -> dict[tuple[str, int], int]:
+def _read(path: str, root: Root, warnings: list[str]) -> dict[tuple[str, int], int] | None:
+    """What a checkpoint says; None if it is absent or damaged."""
     if not os.path.lexists(path):
-        return {}
+        return None
     if os.path.islink(path):
         root.admit(path)
     # A file that may not be read is the user's to mend; a damaged one often is not.
@@ -92,4 +96,4 @@ def _read(path: str, root: Root, warnings: list[str]) -> dict[tuple[str, int], i
     except KafkaLogError as error:
         fallback = _FALLBACKS[os.path.basename(path)]
         warnings.append(f"{error}. It is read as if it were absent: {fallback}")
-        return {}
+        return None

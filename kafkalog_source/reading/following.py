@@ -9,7 +9,7 @@ from kafkalog_source.errors import OptionError
 from kafkalog_source.logdir import Listing, Relisting
 from kafkalog_source.reading.live import until_files_stay
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
-from kafkalog_source.reading.transactions import KnownTransactions, PartitionTransactions
+from kafkalog_source.reading.transactions.history import KnownTransactions, from_headers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,14 +124,13 @@ class LogFollower:
         known = self._known.setdefault(place, [])
         if known and (known[-1].offset > offsets.end or self._is_replaced(place, offsets.log)):
             known.clear()
-        transactions = PartitionTransactions(offsets, self._options, known[-1] if known else None)
-        stable = transactions.last_stable_offset(visible_end)
-        self.warnings.update(dict.fromkeys(transactions.warnings))
-        if transactions.reached is not None:
-            known.append(transactions.reached)
+        followed = from_headers(offsets, self._options, visible_end, known=known[-1] if known else None)
+        self.warnings.update(dict.fromkeys(followed.history.warnings))
+        if followed.reached is not None:
+            known.append(followed.reached)
             # The first one is for the plan of what has not been read, the last one for the next look.
             del known[1 : -_MOST_KNOWN + 1]
-        return stable
+        return followed.last_stable_offset
 
     def _is_replaced(self, place: Place, log: PartitionLog) -> bool:
         """Whether the segment that was the last one is another file now."""

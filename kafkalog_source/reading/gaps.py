@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError, KafkaLogError, printable
 from kafkalog_source.logdir import list_logs
+from kafkalog_source.reading.live import has_changed, until_files_stay
 from kafkalog_source.reading.one_entry import rows_of_entry
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.splits import Continuation
@@ -90,11 +91,13 @@ class GapChecks:
     def is_compacted(self, directory: str) -> bool:
         """Whether offsets are missing inside of segments, which compaction alone leaves."""
         if directory not in self._compacted:
-            # Links were judged when the read was planned, against a root that is not known here.
-            listing = list_logs([directory], wanted=lambda *_: True, follow_symlinks=True)
-            places = PartitionOffsets(listing.partitions[0]).places()
-            self._compacted[directory] = any(self._has_gap(place) for place in places)
+            self._compacted[directory] = until_files_stay(lambda: self._has_gaps(directory), ())
         return self._compacted[directory]
+
+    def _has_gaps(self, directory: str) -> bool:
+        # Links were judged when the read was planned, against a root that is not known here.
+        listing = list_logs([directory], wanted=lambda *_: True, follow_symlinks=True)
+        return any(self._has_gap(place) for place in PartitionOffsets(listing.partitions[0]).places())
 
     def _has_gap(self, place: SegmentPlace) -> bool:
         """Whether offsets are missing inside a segment; what is damaged in it is told when it is read."""
@@ -104,7 +107,9 @@ class GapChecks:
                     return self._leaves_out(source, place)
                 finally:
                     self.bytes_read += source.bytes_read
-        except KafkaLogError:
+        except KafkaLogError as error:
+            if has_changed(error):
+                raise
             return False
 
     def _leaves_out(self, source: LocalFile, place: SegmentPlace) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from kafkalog_source.errors import DataLossError, KafkaLogError, LogDirError
+from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.segment.source import FileChangedError, is_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -16,19 +17,15 @@ _ATTEMPTS = 5
 T = TypeVar("T")
 
 
-class MovedError(DataLossError):
-    """A listed file now goes by another name, and another file by its own."""
-
-
 def check_inode(source: LocalFile, inode: int) -> None:
     """Refuse a file that is not the one that was listed: positions in it are none in that one.
 
     Raises
     ------
-    MovedError
+    FileChangedError
     """
     if source.inode != inode:
-        raise MovedError(
+        raise FileChangedError(
             "the file was replaced while the read was being planned",
             file=source.path,
             remedy="Compaction did that, or a copy was not finished: read again, or read a snapshot of the directory",
@@ -41,11 +38,11 @@ def until_files_stay(plan: Callable[[], T], given: Collection[str]) -> T:
         try:
             return plan()
         except KafkaLogError as error:
-            if not (_is_moved(error) and error.file not in given):
+            if not (has_changed(error) and error.file not in given):
                 raise
     return plan()
 
 
-def _is_moved(error: KafkaLogError) -> bool:
-    vanished = isinstance(error, LogDirError) and isinstance(error.__cause__, FileNotFoundError)
-    return vanished or isinstance(error, MovedError)
+def has_changed(error: KafkaLogError) -> bool:
+    """Whether an error means that a file is not what was listed, so that listing it again may help."""
+    return isinstance(error, FileChangedError) or is_gone(error)

@@ -13,12 +13,14 @@ from kafkalog_source.segment.damage import Kind, raise_damage
 
 if TYPE_CHECKING:
     from kafkalog_source.logdir import PartitionLog
+    from kafkalog_source.logdir.absent import RemotePart
     from kafkalog_source.reading.offset_limits import OffsetLimit
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
     from kafkalog_source.segment.damage import Damage
 
 _EARLIEST, _LATEST = -2, -1
+_ANY_TIME = -(2**63)
 
 
 class OffsetRanges(Ranges):
@@ -59,7 +61,11 @@ class OffsetRanges(Ranges):
         self._check_log_start(offsets)
         visible_end = self._read_up_to(offsets.log)
         high = min(self._end(offsets), visible_end)
-        return self._start(offsets, high, visible_end), high
+        low = self._start(offsets, high, visible_end)
+        remote = offsets.remote
+        if remote is not None and self._first_wanted(offsets, low) <= remote.last_offset and high > remote.first_offset:
+            self._check_remote(offsets, remote)
+        return low, high
 
     def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
         """The range [low, high) up to the last stable offset; a time is found below that, or not at all."""
@@ -87,7 +93,7 @@ class OffsetRanges(Ranges):
         wanted = _offset(limit, offsets.log)
         if wanted is None or wanted == _EARLIEST:
             return offsets.earliest
-        if wanted < offsets.earliest or not offsets.reaches(wanted):
+        if _is_lost(offsets, wanted):
             self._data_loss(limit, offsets, wanted)
             if offsets.log.is_cut:
                 # All before the cut was checked, so that no row lies behind it, and all that is cut off is to be told.
@@ -104,9 +110,38 @@ class OffsetRanges(Ranges):
         wanted = _offset(limit, offsets.log)
         if wanted is None or wanted == _LATEST:
             return MAX_OFFSET
-        if wanted < offsets.earliest or not offsets.reaches(wanted):
+        if _is_lost(offsets, wanted):
             self._data_loss(limit, offsets, wanted)
         return wanted
+
+    def _first_wanted(self, offsets: PartitionOffsets, low: int) -> int:
+        """The first offset asked for, which may lie below all that is on disk."""
+        if _timestamp(self._starting, offsets.log) is not None:
+            # Where a local record is older than the time, those before it are taken to be older too.
+            return low if low > self._first_with_time(offsets) else 0
+        wanted = _offset(self._starting, offsets.log)
+        return 0 if wanted is None or wanted == _EARLIEST else wanted
+
+    def _first_with_time(self, offsets: PartitionOffsets) -> int:
+        found = offset_at_time(offsets, _ANY_TIME, self._options, self._on_damage)
+        return offsets.earliest if found is None else found
+
+    def _check_remote(self, offsets: PartitionOffsets, remote: RemotePart) -> None:
+        """Refuse, or warn of, offsets that a broker would read from remote storage."""
+        local = offsets.earliest
+        problem = remote.text
+        if _timestamp(self._starting, offsets.log) is not None:
+            problem += f", and may hold records at or after the time of {self._starting.option}"
+        error = DataLossError(
+            f"{problem}; reading remote storage is not supported yet",
+            file=offsets.log.path,
+            found=f"{local} as the first offset on disk",
+            remedy=f"Set startingOffsets of this partition to {local} or above, "
+            "or set failOnDataLoss=false to read what is on disk",
+        )
+        if self._options.fail_on_data_loss and remote.is_expected:
+            raise error
+        self._warnings.append(str(error))
 
     def _read_up_to(self, log: PartitionLog) -> int:
         """Where readUpTo ends every range: at the high watermark, if that is asked for and known."""
@@ -142,6 +177,8 @@ class OffsetRanges(Ranges):
     def _data_loss(self, limit: OffsetLimit, offsets: PartitionOffsets, wanted: int) -> None:
         is_deleted = offsets.log.segments[0].base_offset <= wanted < offsets.earliest
         what = "below the log start offset, and so deleted" if is_deleted else "not on disk"
+        if not is_deleted and wanted < offsets.earliest and offsets.remote is not None:
+            what += f", and {offsets.remote.text}"
         choices = ["Choose offsets that are there", "set failOnDataLoss=false to read what is"]
         if is_deleted:
             choices.insert(1, "set includeDeleted=true")
@@ -155,6 +192,14 @@ class OffsetRanges(Ranges):
         if self._options.fail_on_data_loss:
             raise error
         self._warnings.append(str(error))
+
+
+def _is_lost(offsets: PartitionOffsets, wanted: int) -> bool:
+    """Whether an offset is neither on disk, nor where its absence is reported for the whole range."""
+    if wanted < offsets.earliest:
+        remote = offsets.remote
+        return remote is None or not remote.is_expected or wanted < remote.first_offset
+    return not offsets.reaches(wanted)
 
 
 def _timestamp(limit: OffsetLimit, log: PartitionLog) -> int | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kafkalog_source.logdir.absent import RemotePart, remote_part
+from kafkalog_source.reading.live import check_inode
+from kafkalog_source.reading.splits import Origin
 from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.seek import SegmentPlace
 
@@ -31,12 +34,20 @@ class PartitionOffsets:
     include_deleted: bool = False
     bytes_read: int = 0
     _end: int | None = field(default=None, init=False)
+    _remote: list[RemotePart | None] = field(default_factory=list, init=False)
 
     @property
     def earliest(self) -> int:
         """The first offset that may be on disk and counts."""
         first = self.log.segments[0].base_offset
         return first if self.include_deleted else max(first, self.log.log_start_offset or 0)
+
+    @property
+    def remote(self) -> RemotePart | None:
+        """The offsets below the first segment that are in remote storage; None if there are none."""
+        if not self._remote:
+            self._remote.append(remote_part(self.log))
+        return self._remote[0]
 
     @property
     def latest(self) -> int:
@@ -59,6 +70,23 @@ class PartitionOffsets:
             SegmentPlace(each.path, each.base_offset, bound, each.offset_index, each.time_index, each.is_07, end)
             for each, bound, end in zip(segments, bounds, ends, strict=True)
         ]
+
+    def origin(self, high: int) -> Origin:
+        """What tells later whether the log still is the one that offsets below `high` were wanted of.
+
+        Where `high` is no end of its own, the log's is looked up by the last segment's index. Without one that would
+        take a walk over all its headers, for a file that will most often be what it is now.
+        """
+        last = self.log.segments[-1]
+        if high < MAX_OFFSET or last.is_07 or last.offset_index is None or self.log.is_cut:
+            return Origin(self.log.path, self.log.inode)
+        if self._end is not None:
+            return Origin(self.log.path, self.log.inode, self._end)
+        with open_seeker(self.places()[-1]) as seeker:
+            check_inode(seeker.source, last.inode)
+            end = seeker.end_near_index()
+            self.bytes_read += seeker.bytes_read
+        return Origin(self.log.path, self.log.inode, end)
 
     def reaches(self, offset: int) -> bool:
         """Whether `offset` is at most the end of the log, or the earliest one if all before that is deleted."""

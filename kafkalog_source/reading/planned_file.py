@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import DataLossError, LogDirError
-from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.errors import DataLossError, LogDirError, counted, printable
+from kafkalog_source.segment.damage import offsets_text
+from kafkalog_source.segment.source import FileChangedError, LocalFile, is_gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,16 +17,18 @@ _REPLACED = "Something cut or replaced it meanwhile: read again, or read a snaps
 _GONE = "Retention or compaction removed it meanwhile: read again, or read a snapshot of the directory"
 
 
-def open_planned(each: SplitRange) -> LocalFile | None:
-    """Open the file of a range; None if it is gone.
+def open_planned(each: SplitRange) -> LocalFile:
+    """Open the file of a range.
 
     A broker that is about to delete a segment renames it first, and one that puts a compacted segment in place gives
     it its final name last. The inode stays the same.
 
     Raises
     ------
+    FileChangedError
+        It is gone, another file has taken its place, or the end that it had as the last segment was cut off.
     DataLossError
-        Another file has taken its place, or it was cut.
+        An older segment has another size: no broker does that.
     """
     found: list[LocalFile] = []
     for path in _names(each.path):
@@ -38,12 +41,27 @@ def open_planned(each: SplitRange) -> LocalFile | None:
         found.append(source)
     if found:
         raise _replaced(found[0], each)
-    return None
+    raise FileChangedError("the file is gone since the read was planned", file=each.path, remedy=_GONE)
 
 
-def gone(each: SplitRange) -> DataLossError:
-    """The error for a file that `open_planned` did not find."""
-    return DataLossError("the file is gone since the read was planned", file=each.path, remedy=_GONE)
+def gone(each: SplitRange, low: int, high: int) -> DataLossError:
+    """The error for a file that is gone, and with it the offsets [low, high)."""
+    return DataLossError(
+        "the file is gone or has changed since the read was planned, and records with it",
+        file=each.path,
+        found=f"{offsets_text(low, high - 1)} in no segment of the directory",
+        remedy=_GONE,
+    )
+
+
+def another_log(each: SplitRange, directory: str, low: int, high: int) -> DataLossError:
+    """The error for a directory that is another one than that which was listed, under the same name."""
+    return DataLossError(
+        "the partition's directory was replaced since the read was planned, so that its records may be of another log",
+        file=each.path,
+        found=f"another directory at {printable(directory)}; {offsets_text(low, high - 1)} were not read",
+        remedy="The topic was deleted and created again, or a copy was put in its place: read again",
+    )
 
 
 def _names(path: str) -> Iterator[str]:
@@ -60,7 +78,7 @@ def _open(path: str) -> LocalFile | None:
     try:
         return LocalFile(path)
     except LogDirError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
+        if is_gone(error):
             return None
         raise
 
@@ -75,10 +93,11 @@ def _has_planned_size(source: LocalFile, each: SplitRange) -> bool:
 def _replaced(source: LocalFile, each: SplitRange) -> DataLossError:
     same = source.inode == each.inode
     at_least = "at least " if each.continuation is None else ""
-    return DataLossError(
+    kind = DataLossError if same and each.continuation is not None else FileChangedError
+    return kind(
         "the file is not the one that was planned to be read",
         file=each.path,
-        found=f"{source.size} bytes" if same else "another file of this name",
-        expected=f"{at_least}{each.file_size} bytes" if same else None,
+        found=counted(source.size, "byte") if same else "another file of this name",
+        expected=f"{at_least}{counted(each.file_size, 'byte')}" if same else None,
         remedy=_REPLACED,
     )

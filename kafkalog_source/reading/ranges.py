@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kafkalog_source.reading.partition_offsets import PartitionOffsets
-    from kafkalog_source.reading.transactions import KnownTransactions
+    from kafkalog_source.reading.transactions.history import KnownTransactions
 
 __all__ = ["Ranges"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from typing import TYPE_CHECKING
 
 from kafkalog_source._core.memory import BlockPool, Scratch
@@ -11,15 +12,19 @@ from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.arrow.schema import view_schema
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
+from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.reading.damage_modes import DamagePolicy, Rows, is_wanted
 from kafkalog_source.reading.gaps import GapChecks
-from kafkalog_source.reading.lookahead import Lookahead, TransactionFinder, states_of
-from kafkalog_source.reading.planned_file import gone, open_planned
+from kafkalog_source.reading.live import has_changed
+from kafkalog_source.reading.planned_file import open_planned
 from kafkalog_source.reading.report import Report
+from kafkalog_source.reading.retry import look_up_again
 from kafkalog_source.reading.splits import TransactionHistory
+from kafkalog_source.reading.transactions.lookahead import Lookahead, TransactionFinder, states_of
 from kafkalog_source.segment.batch_headers import BatchHeaders
 from kafkalog_source.segment.damage import Damage
 from kafkalog_source.segment.reader import End, Run, SpanReader
+from kafkalog_source.segment.source import FileChangedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,6 +42,8 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _log = logging.getLogger("kafkalog")
+_MOST_LOOKUPS = 5
+"""How often the offsets of a range are looked up again while files change; then the change itself is the error."""
 
 
 class SplitReader:
@@ -58,7 +65,8 @@ class SplitReader:
         self._asks_for_transactions = committed_only or "transactionState" in columns
         self._finder = TransactionFinder(options)
         self._gaps = GapChecks(options)
-        self._fail_on_data_loss = options.fail_on_data_loss
+        self._options = options
+        self._reached: int | None = None
         self._window = Scratch()
         self._headers = BatchHeaders(options.verify_checksums, self._largest_batch, self._window)
         self._records = ArrowBatches(columns if options.view == "records" else (), BlockPool())
@@ -76,25 +84,39 @@ class SplitReader:
         CorruptBatchError, LimitError, UnsupportedFormatError
             What is on disk is damaged or no segment.
         DataLossError
-            A file was removed, replaced or cut since the read was planned, or a segment is missing.
+            What was planned is no longer on disk, or a segment is missing.
         """
         for each, damage in split.known:
             self._damaged(damage, each)
             yield from self._rows.end(each)
         for each in split.ranges:
-            before = self._batches.set_place(each.topic, each.partition, each.path)
-            if before is not None:
-                yield self._counted(before)
-            source = open_planned(each)
-            if source is None:
-                self._lost(gone(each))
-                continue
-            with source:
-                yield from self._read_range(source, each)
+            yield from self._read_as_files_change(each)
         last = self._finished()
         if last is not None and not self._rows.is_view:
             yield last
         self.report.times_out_of_range = self._batches.times_out_of_range
+
+    def _read_as_files_change(self, planned: SplitRange) -> Iterator[pa.RecordBatch]:
+        """Read a range, and what is left of it from other files if a broker changed them since it was planned."""
+        waiting, lookups = deque([planned]), 0
+        while waiting:
+            each = waiting.popleft()
+            self._reached = each.low
+            before = self._batches.set_place(each.topic, each.partition, each.path)
+            if before is not None:
+                yield self._counted(before)
+            try:
+                with open_planned(each) as source:
+                    yield from self._read_range(source, each)
+            except KafkaLogError as error:
+                lookups += 1
+                if not has_changed(error) or lookups > _MOST_LOOKUPS:
+                    raise
+                found = look_up_again(each, self._reached, error, self._options)
+                self.report.bytes_read += found.bytes_read
+                for loss in found.losses:
+                    self._lost(loss)
+                waiting.extendleft(reversed(found.ranges))
 
     def _read_range(self, source: LocalFile, each: SplitRange) -> Iterator[pa.RecordBatch]:
         transactions = self._transactions(source, each)
@@ -114,6 +136,9 @@ class SplitReader:
             yield from self._rows.end(each)
             if each.span.to_file_end and next_offset is not None:
                 self._warn(self._gaps.check(each, next_offset))
+        except FileChangedError:
+            self._reached = reader.reached if isinstance(reader, SpanReader) else None
+            raise
         finally:
             if isinstance(transactions, Lookahead):
                 transactions.close()
@@ -149,8 +174,9 @@ class SplitReader:
     def _damaged(self, damage: Damage, each: SplitRange) -> None:
         if not is_wanted(damage, each):
             return
-        self.report.damage.append(damage)
+        # What ends the read is its error; the report holds what was left out.
         self._policy.check(damage)
+        self.report.damage.append(damage)
         if self._policy.gives_row(damage):
             self._rows.add(damage, each, self._finished())
 
@@ -159,7 +185,7 @@ class SplitReader:
         return None if rows is None or self._rows.is_view else self._counted(rows)
 
     def _lost(self, error: DataLossError) -> None:
-        if self._fail_on_data_loss:
+        if self._options.fail_on_data_loss:
             raise error
         self._warn(str(error))
 
@@ -176,9 +202,18 @@ class SplitReader:
 def read_split(split: Split, options: ReadOptions, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The Arrow batches of one split; see `SplitReader.read`. What it warns of is logged."""
     reader = SplitReader(options, columns)
-    yield from reader.read(split)
-    for warning in reader.report.warnings:
+    has_failed = True
+    try:
+        yield from reader.read(split)
+        has_failed = False
+    finally:
+        # Before an error, too. It may have kept back rows about damage, so that the log alone shows it.
+        _log_left_out(reader.report, options, rows_show_damage=options.mode == "PERMISSIVE" and not has_failed)
+
+
+def _log_left_out(report: Report, options: ReadOptions, *, rows_show_damage: bool) -> None:
+    for warning in report.warnings:
         _log.warning("kafkalog: %s", warning)
-    if options.view != "damage" and options.mode != "PERMISSIVE":
-        for text in reader.report.damage_texts():
+    if options.view != "damage" and not rows_show_damage:
+        for text in report.damage_texts():
             _log.warning("kafkalog: %s", text)

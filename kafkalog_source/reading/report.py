@@ -6,6 +6,8 @@ import resource
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kafkalog_source.errors import counted
+
 if TYPE_CHECKING:
     from kafkalog_source.segment.damage import Damage
 
@@ -25,6 +27,8 @@ class Report:
         Bytes read of segments and their indexes, while planning and while reading.
     topics, partitions, segments : int
         What was chosen.
+    without_segments : int
+        Partitions that were chosen, too, and have no segment in their directories.
     splits : int
     batches : int
         Batches and top-level messages that were walked.
@@ -44,6 +48,7 @@ class Report:
     topics: int = 0
     partitions: int = 0
     segments: int = 0
+    without_segments: int = 0
     splits: int = 0
     batches: int = 0
     records: int = 0
@@ -68,7 +73,7 @@ class Report:
         """A sentence for each of the first damaged regions, and how many more there are."""
         texts = [each.to_text() for each in self.damage[:_MOST_TOLD]]
         left = len(self.damage) - len(texts)
-        return [*texts, f"{left} more damaged regions: view=damage lists all"] if left else texts
+        return [*texts, f"{counted(left, 'more damaged region')}: view=damage lists all"] if left else texts
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values: numbers, and lists of mappings."""
@@ -80,6 +85,7 @@ class Report:
                 "topics",
                 "partitions",
                 "segments",
+                "without_segments",
                 "splits",
                 "batches",
                 "records",

@@ -131,6 +131,15 @@ class Scan:
         return plan
 
     def _read(self, plan: Plan) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._read_splits(plan)
+        except Exception:
+            # An error may keep back rows about damage, so that they do not speak for themselves.
+            self._warn(plan.report, ("DROPMALFORMED", "RECOVER", "PERMISSIVE"))
+            raise
+        self._warn(plan.report, ("DROPMALFORMED", "RECOVER"))
+
+    def _read_splits(self, plan: Plan) -> Iterator[pa.RecordBatch]:
         threads = max(1, min(self._threads, len(plan.splits)))
         readers = [SplitReader(self._options, self._columns) for _ in range(threads)]
         try:
@@ -142,11 +151,10 @@ class Scan:
         finally:
             for reader in readers:
                 plan.report.add_reading(reader.report)
-        self._warn(plan.report)
 
-    def _warn(self, report: Report) -> None:
+    def _warn(self, report: Report, modes: Sequence[str]) -> None:
         """Tell of what was left out; a torn end and the rows of view=damage or PERMISSIVE speak for themselves."""
-        if self._options.view == "damage" or self._options.mode not in ("DROPMALFORMED", "RECOVER"):
+        if self._options.view == "damage" or self._options.mode not in modes:
             return
         if any(each.kind is not Kind.TORN for each in report.damage):
             for text in report.damage_texts():

@@ -85,6 +85,25 @@ class Continuation:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The log that a range was planned from, so that its offsets can be looked up again in what is there now.
+
+    Attributes
+    ----------
+    path : str
+        The partition's directory, or the segment itself if that was given by its own path.
+    inode : int
+        Of that directory: another one under the same name is another log.
+    end : int or None
+        The offset after the last whole batch of the log, where that is the end of what is wanted and was looked up.
+    """
+
+    path: str
+    inode: int
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SplitRange:
     """A range of one segment, and which of its records are wanted.
 
@@ -106,6 +125,8 @@ class SplitRange:
         None for the last segment.
     told_before : int
         Damage that begins before this position is told by another range of the same batches.
+    origin : Origin or None
+        None if the range is not looked up again when its file has changed.
     """
 
     path: str
@@ -119,6 +140,7 @@ class SplitRange:
     transactions: TransactionHistory | TransactionsAhead | None = None
     continuation: Continuation | None = None
     told_before: int = 0
+    origin: Origin | None = None
 
     @property
     def size(self) -> int:

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError
+from kafkalog_source.logdir.absent import absent_segments
 from kafkalog_source.reading.following import Extent, LogFollower, Place
 from kafkalog_source.reading.live import until_files_stay
 from kafkalog_source.reading.offset_range import OffsetRanges
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.positions import Positions
-    from kafkalog_source.reading.transactions import KnownTransactions
+    from kafkalog_source.reading.transactions.history import KnownTransactions
 
 __all__ = ["Stream"]
 
@@ -73,7 +74,8 @@ class Stream:
                 low, high = ranges.range_of(PartitionOffsets(extent.log, options.include_deleted))
                 # A time that no record has reached, with the strategy latest, is where the range ends.
                 positions[place] = min(low, extent.visible_end) if low == high else low
-        self._tell([*listing.warnings, *report.warnings, *ranges.warnings])
+        absent = filter(None, map(absent_segments, listing.partitions))
+        self._tell([*listing.warnings, *absent, *report.warnings, *ranges.warnings])
         return positions
 
     def fix_target(self) -> None:
@@ -217,6 +219,8 @@ class _StreamRanges(Ranges):
         """The offsets [low, high), as far as they are on disk."""
         place: Place = (offsets.log.topic, offsets.log.partition)  # type: ignore[assignment]
         low, high = self._wanted[place]
+        if self._check_remote(place, offsets, low, high):
+            low = min(offsets.earliest, high)
         if low is None:
             low = min(offsets.earliest, high)
         if low < offsets.earliest:
@@ -227,6 +231,17 @@ class _StreamRanges(Ranges):
         if high > low and not offsets.reaches(high):
             self._data_loss(f"{_name(place)} ends at offset {offsets.end}, and {high} was there before", None)
         return low, high
+
+    def _check_remote(self, place: Place, offsets: PartitionOffsets, low: int | None, high: int) -> bool:
+        """Tell of offsets between `low` and `high` that are in remote storage; False if there are none."""
+        # What is listed begins at the last segment that may hold `low`, so that nothing is told above it.
+        remote = offsets.remote if low is None or low < offsets.earliest else None
+        if remote is None or (low is None and not remote.is_expected):
+            return False
+        if (low or 0) > remote.last_offset or high <= remote.first_offset:
+            return False
+        self._data_loss(f"{_name(place)}: {remote.text}; reading remote storage is not supported yet", None)
+        return True
 
     def known_transactions(self, offsets: PartitionOffsets, low: int) -> KnownTransactions | None:
         """What was seen before of what this micro-batch may hold."""

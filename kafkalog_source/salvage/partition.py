@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source._core.indexes import IndexBuilder
 from kafkalog_source._core.producers import LeaderEpochs, ProducerTable
-from kafkalog_source.errors import KafkaLogError, LogDirError, printable
+from kafkalog_source.errors import KafkaLogError, LogDirError, counted, printable
 from kafkalog_source.logdir.checkpoints import read_leader_epochs
 from kafkalog_source.logdir.names import LEADER_EPOCH_CHECKPOINT
 from kafkalog_source.salvage.producers import encode_snapshot, noted_snapshot
+from kafkalog_source.salvage.refusing import cannot_read
 from kafkalog_source.salvage.report import LeftOut, PartitionReport
 from kafkalog_source.salvage.transactions import aborted_transactions, encode, transactions_in_doubt
 from kafkalog_source.salvage.writing import make_directory, new_file, sync_directory, write_file, write_text
@@ -61,15 +62,25 @@ class PartitionSalvage:
     surveyor : Surveyor
     progressed : callable
         Told of bytes that have been dealt with.
+    skip_unreadable : bool
+        Whether to go on without segments that cannot be opened.
     """
 
-    def __init__(self, log: PartitionLog, path: str, surveyor: Surveyor, progressed: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        log: PartitionLog,
+        path: str,
+        surveyor: Surveyor,
+        progressed: Callable[[int], None],
+        skip_unreadable: bool,
+    ) -> None:
         assert log.topic is not None
         assert log.partition is not None
         self._log = log
         self._path = path
         self._surveyor = surveyor
         self._progressed = progressed
+        self._skip_unreadable = skip_unreadable
         self._producers = ProducerTable(surveyor.decompressor)
         self._epochs = LeaderEpochs()
         self.report = PartitionReport(log.topic, log.partition, path)
@@ -85,15 +96,9 @@ class PartitionSalvage:
         make_directory(self._path)
         segments = self._log.segments
         self.report.start_offset = self.report.end_offset = segments[0].base_offset if segments else 0
-        written = False
         for segment, bound in zip(segments, [each.base_offset for each in segments[1:]] + [MAX_OFFSET], strict=False):
-            is_last = segment is segments[-1]
-            builder = self._write_segment(segment, bound, is_last)
-            if builder.size or is_last:
-                if not written:
-                    self.report.start_offset = segment.base_offset
-                written = True
-                self.report.end_offset = max(segment.base_offset, builder.last_offset + 1)
+            last_offset = self._write_segment(segment, bound)
+            self.report.end_offset = max(segment.base_offset, last_offset + 1)
             self._progressed(segment.size)
         self._write_producers()
         self._warn_of_doubts()
@@ -101,36 +106,47 @@ class PartitionSalvage:
         sync_directory(self._path)
         return self.report
 
-    def _write_segment(self, segment: SegmentFile, bound: int, is_last: bool) -> IndexBuilder:
-        """Copy what is good of a segment; one of which nothing is left is written only if it is the last."""
+    def _write_segment(self, segment: SegmentFile, bound: int) -> int:
+        """Copy what is good of a segment; gives the last offset of that, or the one before the segment's first.
+
+        One of which nothing is left is written as well, as an empty segment with empty indexes, which brokers have
+        too. Without the first one the log would begin later than before, and a group that committed an offset in
+        between would go on where `auto.offset.reset` says; without the last one the log's end would go back.
+        """
         runs = Runs()
         builder = IndexBuilder(segment.base_offset)
-        left_out = self.report.left_out
         try:
             with LocalFile(segment.path) as source:
-                span = Span(0, source.size, segment.base_offset, bound, MAX_OFFSET, True, is_last)
-                takers: list[Taker] = [runs, builder, self._producers, self._epochs]
-                surveyed = self._surveyor.survey(
-                    source, span, takers, lambda damage: left_out.append(LeftOut.of(damage))
-                )
-                if runs.parts or is_last:
-                    self._copy(source, segment, runs.parts)
+                self._survey(source, segment, bound, runs, builder)
+                self._copy(source, segment, runs.parts)
         except KafkaLogError as error:
             if builder.size or not _is_of(error, segment):
                 raise
-            left_out.append(LeftOut(segment.path, error.problem, True))
-            if is_last:
-                self._copy(None, segment, ())
-        else:
-            self.report.batches += surveyed.batches
-            self.report.records += surveyed.records
-        if runs.parts or is_last:
-            self.report.segments += 1
-            self.report.size += builder.size
-            self._write_indexes(segment, bound, builder)
-        elif segment.size and not left_out:
+            self._leave_out(error, segment)
+            self._copy(None, segment, ())
+        self.report.segments += 1
+        self.report.size += builder.size
+        self._write_indexes(segment, bound, builder)
+        return builder.last_offset
+
+    def _survey(self, source: LocalFile, segment: SegmentFile, bound: int, runs: Runs, builder: IndexBuilder) -> None:
+        """Find what is good of a segment."""
+        left_out, before = self.report.left_out, len(self.report.left_out)
+        is_last = segment is self._log.segments[-1]
+        span = Span(0, source.size, segment.base_offset, bound, MAX_OFFSET, True, is_last)
+        takers: list[Taker] = [runs, builder, self._producers, self._epochs]
+        surveyed = self._surveyor.survey(source, span, takers, lambda damage: left_out.append(LeftOut.of(damage)))
+        self.report.batches += surveyed.batches
+        self.report.records += surveyed.records
+        if segment.size and not runs.parts and len(left_out) == before:
             left_out.append(LeftOut(segment.path, "the segment holds no batch", False))
-        return builder
+
+    def _leave_out(self, error: KafkaLogError, segment: SegmentFile) -> None:
+        """Go on without a segment that is none, or that cannot be read if that was asked for."""
+        unreadable = isinstance(error, LogDirError)
+        if unreadable and not self._skip_unreadable:
+            raise cannot_read([error])
+        self.report.left_out.append(LeftOut(segment.path, error.problem, True, is_unreadable=unreadable))
 
     def _copy(self, source: LocalFile | None, segment: SegmentFile, parts: Sequence[tuple[int, int]]) -> None:
         path = self._name(segment.base_offset, "log")
@@ -162,10 +178,11 @@ class PartitionSalvage:
         if noted is not None or self._producers.producers:
             write_file(self._name(end, "snapshot"), content)
         if self.report.open_transactions and self.report.left_out:
+            still_open = counted(self.report.open_transactions, "open transaction")
             self.report.warnings.append(
-                f"{printable(self._log.path)}: {self.report.open_transactions} transactions are open at the end of the "
-                "log, perhaps because what ended them is left out: their records and all behind them are hidden from "
-                "committed reads until `kafka-transactions abort` ends them"
+                f"{printable(self._log.path)}: {still_open} at the end of the log, perhaps because what ended them is "
+                "left out: their records and all behind them are hidden from committed reads until "
+                "`kafka-transactions abort` ends them"
             )
 
     def _warn_of_doubts(self) -> None:
@@ -176,9 +193,9 @@ class PartitionSalvage:
         if doubts:
             first, last = min(each[1] for each in doubts), max(each[2] for each in doubts)
             self.report.warnings.append(
-                f"{printable(self._log.path)}: what is left out may have held the ends of {len(doubts)} transactions, "
-                f"with records at offsets {first} to {last}: whether they were aborted is not known, and a broker "
-                "takes them for a part of what their producers wrote next"
+                f"{printable(self._log.path)}: what is left out may have held the ends of "
+                f"{counted(len(doubts), 'transaction')}, with records at offsets {first} to {last}: whether they were "
+                "aborted is not known, and a broker takes them for a part of what their producers wrote next"
             )
 
     def _write_epochs(self, keep: bool) -> None:

@@ -25,6 +25,8 @@ class LeftOut:
         The part of the file, in bytes; None for all of it.
     first_offset, last_offset : int or None
         The offsets lost, where they are known.
+    is_unreadable : bool
+        Whether it could not even be opened, so that nothing is known of what it holds.
     """
 
     path: str
@@ -34,6 +36,7 @@ class LeftOut:
     size: int | None = None
     first_offset: int | None = None
     last_offset: int | None = None
+    is_unreadable: bool = False
 
     @classmethod
     def of(cls, damage: Damage) -> LeftOut:
@@ -60,6 +63,7 @@ class LeftOut:
             "size": self.size,
             "firstOffset": self.first_offset,
             "lastOffset": self.last_offset,
+            "unreadable": self.is_unreadable,
         }
 
 

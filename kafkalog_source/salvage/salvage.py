@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from kafkalog_source.codecs import DEFAULT_LIMIT
-from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.errors import OptionError, counted, printable
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.logdir.checkpoints import encoded_topic_id
 from kafkalog_source.logdir.names import PARTITION_METADATA
@@ -15,6 +15,7 @@ from kafkalog_source.salvage.log_dir import write_checkpoints, write_clean_shutd
 from kafkalog_source.salvage.metadata import BOOTSTRAP, METADATA_TOPIC, copy_metadata_files, copy_snapshot
 from kafkalog_source.salvage.partition import PartitionSalvage
 from kafkalog_source.salvage.places import check_source, check_target, unfinished
+from kafkalog_source.salvage.refusing import left_out_of_listing
 from kafkalog_source.salvage.report import LeftOut, PartitionReport, SalvageReport
 from kafkalog_source.salvage.topic_ids import KnownIds
 from kafkalog_source.salvage.writing import write_text
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import uuid
     from collections.abc import Callable, Mapping, Sequence
 
+    from kafkalog_source.errors import KafkaLogError
     from kafkalog_source.logdir import Listing, PartitionLog
     from kafkalog_source.segment.survey import Surveyor
 
@@ -37,6 +39,7 @@ def salvage(
     follow_symlinks: bool = False,
     largest_batch: int = DEFAULT_LIMIT,
     threads: int | None = None,
+    skip_unreadable: bool = False,
     expect: Callable[[int], None] = lambda size: None,
     progressed: Callable[[int], None] = lambda size: None,
 ) -> SalvageReport:
@@ -58,6 +61,9 @@ def salvage(
         Most bytes that a batch may have, on disk and decompressed; a larger one is left out.
     threads : int, optional
         By default as many as there are cores; a partition is the work of one.
+    skip_unreadable : bool, optional
+        Go on without segments and partition directories that cannot be read at all, as for lack of permission, which
+        the report then names; by default they end the salvage.
     expect, progressed : callable, optional
         Told how many bytes there are, and how many have been dealt with.
 
@@ -68,20 +74,17 @@ def salvage(
     Raises
     ------
     LogDirError
-        The source is no log dir, or the target cannot be written. Nothing is left behind then.
+        The source is no log dir, a part of it cannot be read, or the target cannot be written. Nothing is left
+        behind then.
     OptionError
         No partition has a topic's id.
     """
     source = check_source(source)
     given, target = target, check_target(target, source)
     report = SalvageReport(os.path.abspath(given))
-    listing = list_logs(
-        [source],
-        wanted=wanted,
-        follow_symlinks=follow_symlinks,
-        on_bad=lambda error: report.left_out.append(LeftOut(error.file or source, error.problem, True)),
-    )
-    report.left_out = list({(each.path, each.reason): each for each in report.left_out}.values())
+    bad: list[KafkaLogError] = []
+    listing = list_logs([source], wanted=wanted, follow_symlinks=follow_symlinks, on_bad=bad.append)
+    report.left_out += left_out_of_listing(bad, source, skip_unreadable)
     report.left_out += [LeftOut(each.path, each.reason, False) for each in listing.skipped]
     report.warnings += listing.warnings
     ids = KnownIds(listing.partitions, topic_ids)
@@ -89,7 +92,7 @@ def salvage(
     chosen = _choose(listing, ids, topic_ids, report)
     expect(sum(segment.size for log in chosen for segment in log.segments))
     with unfinished(target) as path:
-        work = _Work(path, ids, topic_ids is None, largest_batch, progressed)
+        work = _Work(path, ids, topic_ids is None, largest_batch, progressed, skip_unreadable)
         report.partitions = work.run(chosen, threads or os.cpu_count() or 1)
         write_checkpoints(source, path, report)
         if topic_ids is None:
@@ -126,7 +129,7 @@ def _choose(
     if not chosen:
         raise OptionError(
             "nothing to salvage: no partition has a topic's id that a broker would know",
-            found=f"{len(listing.partitions)} partitions",
+            found=counted(len(listing.partitions), "partition"),
             remedy="Create the topics in a new cluster, and give their ids by --topic-ids",
         )
     if given is None and all(log.topic != METADATA_TOPIC for log in chosen):
@@ -149,12 +152,19 @@ class _Work:
     """Threads that write partitions, each with memory of its own."""
 
     def __init__(
-        self, path: str, ids: KnownIds, same_cluster: bool, largest_batch: int, progressed: Callable[[int], None]
+        self,
+        path: str,
+        ids: KnownIds,
+        same_cluster: bool,
+        largest_batch: int,
+        progressed: Callable[[int], None],
+        skip_unreadable: bool,
     ) -> None:
         self._path = path
         self._ids = ids
         self._same_cluster = same_cluster
         self._progressed = progressed
+        self._skip_unreadable = skip_unreadable
         self._own = OwnSurveyor(largest_batch)
 
     @property
@@ -179,7 +189,8 @@ class _Work:
 
     def _write(self, log: PartitionLog) -> PartitionReport:
         path = os.path.join(self._path, f"{log.topic}-{log.partition}")
-        report = PartitionSalvage(log, path, self.surveyor, self._progressed).run(keep_epochs=self._same_cluster)
+        partition = PartitionSalvage(log, path, self.surveyor, self._progressed, self._skip_unreadable)
+        report = partition.run(keep_epochs=self._same_cluster)
         if log.topic == METADATA_TOPIC:
             copy_metadata_files(log.path, report, self.surveyor)
         topic_id = self._ids.of(report.topic)

@@ -47,7 +47,7 @@ def aborted_transactions(
     for entry in noted:
         if any(_covers(each, entry.last_offset) for each in lost):
             found.append((*entry[:3], entry.last_stable_offset))
-            producers.end_transaction(entry.producer_id, entry.first_offset)
+            producers.end_transaction(entry.producer_id, entry.first_offset, entry.last_offset)
     return sorted(found, key=lambda entry: entry[2])
 
 

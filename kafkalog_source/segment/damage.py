@@ -6,7 +6,7 @@ import enum
 import json
 from dataclasses import dataclass
 
-from kafkalog_source.errors import CorruptBatchError, KafkaLogError, LimitError, printable
+from kafkalog_source.errors import CorruptBatchError, KafkaLogError, LimitError, counted, printable
 
 READ_AROUND = "Restore the file from another replica, or read around it by startingOffsets and endingOffsets"
 
@@ -63,7 +63,7 @@ class Damage:
             file=self.file,
             position=self.position,
             base_offset=self.first_offset,
-            found=f"a bad region of {self.size} bytes",
+            found=f"a bad region of {counted(self.size, 'byte')}",
             expected=self.expected,
             remedy=remedy,
         )
@@ -90,7 +90,7 @@ class Damage:
         """One sentence for a log or a terminal."""
         place = f"{printable(self.file)}, position {self.position}"
         lost = offsets_text(self.first_offset, self.last_offset)
-        return f"{place}: {self.size} bytes {self.kind.value}, {lost}: {self.reason}"
+        return f"{place}: {counted(self.size, 'byte')} {self.kind.value}, {lost}: {self.reason}"
 
 
 def offsets_text(first: int | None, last: int | None) -> str:
@@ -114,7 +114,7 @@ def too_large_error(size: int, most: int) -> LimitError:
     """The error for a batch of `size` bytes where only `most` are allowed."""
     return LimitError(
         "a batch is larger than is allowed",
-        found=f"{size} bytes",
+        found=counted(size, "byte"),
         expected=f"at most {most}",
         remedy="Raise maxDecompressedBatchBytes if the batch is known to be good",
     )

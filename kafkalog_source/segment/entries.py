@@ -13,6 +13,7 @@ from kafkalog_source._core.codes import CODE
 from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.walk import Entries
 from kafkalog_source.format import MAGIC_POSITION, NO_TIMESTAMP, V2_HEADER_SIZE
+from kafkalog_source.segment.source import shorter_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,6 +159,11 @@ def walk_runs(source: LocalFile, start: int, walk: HeaderWalk) -> Iterator[Heade
     """The headers from position `start` on, up to the end of the file or the first that is no header, by windows.
 
     Only as much is read as the headers need when batches are large; small ones are read in windows.
+
+    Raises
+    ------
+    FileChangedError
+        The file has become shorter since it was opened.
     """
     window, entries = Scratch(), walk.entries
     position, want = start, _FIRST_WINDOW_SIZE
@@ -166,6 +172,8 @@ def walk_runs(source: LocalFile, start: int, walk: HeaderWalk) -> Iterator[Heade
         window.reserve(want)
         with window.view(0, want) as room:
             got = source.read_into(position, room)
+        if got < want:
+            raise shorter_error(source.path, position + got, source.size)
         code = walk.walk(window, got, position)
         with window.view(0, got) as data:
             if entries.count:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _LARGEST_DECODED = 16 << 20
 """Of larger wrappers the first offset is not found out while seeking."""
 _NO_BATCH = "no batch begins here, and batches follow"
+_NEAR = 1 << 16
+"""Bytes after the last entry of an index that are walked: a broker adds an entry for every 4 KiB, or every batch."""
 _MOST_UNPROVED = 64
 """Headers at the end of a file that are looked through for one whose checksum is right."""
 
@@ -177,6 +179,17 @@ class Seeker:
         if behind_damage:
             return self._last_behind_damage(position)
         return next(iter(deque(self._walk(position), maxlen=1)), None)
+
+    def end_near_index(self) -> int | None:
+        """The offset after the last header, if the index leads near to it; None if it takes a walk to find that."""
+        entry = self._offsets.before(self.source.size)
+        start = entry.position if entry is not None and self._sound(entry.position) is not None else 0
+        end = self.place.least
+        for header in self._walk(start):
+            if header.position - start > _NEAR:
+                return None
+            end = header.next_offset
+        return end
 
     def _last_behind_damage(self, position: int) -> EntryHeader | None:
         """The last header from a batch's `position` on, found by going on behind damage as the reading of rows does."""

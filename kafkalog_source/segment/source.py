@@ -7,10 +7,12 @@ import os
 import stat
 from typing import Protocol, Self
 
-from kafkalog_source.errors import LogDirError
+from kafkalog_source.errors import DataLossError, KafkaLogError, LogDirError, kind_of
 
 _COPY_SIZE = 64 << 20
 _BUFFER_SIZE = 1 << 20
+_GONE = (errno.ENOENT, errno.ESTALE)
+"""A file that was removed; a network file system reports the second while the file is open."""
 
 
 class Source(Protocol):
@@ -37,6 +39,10 @@ class Source(Protocol):
     def close(self) -> None:
         """Let go of the file."""
         ...
+
+
+class FileChangedError(DataLossError):
+    """A file is no longer what it was when it was listed: gone, replaced by another one, or shorter."""
 
 
 class LocalFile:
@@ -139,8 +145,32 @@ def _copied_by_system(source: int, target: int, position: int, size: int) -> int
         return None
 
 
+def shorter_error(path: str, position: int, expected: int) -> FileChangedError:
+    """The error for a file that ends at `position` and had `expected` bytes when it was listed."""
+    return FileChangedError(
+        "the file is shorter than when the read was planned",
+        file=path,
+        position=position,
+        expected=f"{expected} bytes",
+        remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
+    )
+
+
+def is_gone(error: KafkaLogError) -> bool:
+    """Whether an error means that a file which was listed does not exist any more."""
+    cause = error.__cause__
+    return isinstance(error, LogDirError) and isinstance(cause, OSError) and cause.errno in _GONE
+
+
 def _cannot_read(path: str, error: OSError, position: int | None = None) -> LogDirError:
-    return LogDirError(
+    if error.errno in _GONE:
+        return LogDirError(
+            f"the file does not exist: {error.strerror}",
+            file=path,
+            position=position,
+            remedy="If it was there before, retention or compaction removed it: read again, or read a snapshot",
+        )
+    return kind_of(error)(
         f"the file cannot be read: {error.strerror}",
         file=path,
         position=position,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source._core.walk import EntryFinder
 from kafkalog_source.batch import decoder
-from kafkalog_source.errors import KafkaLogError, UnsupportedFormatError
+from kafkalog_source.errors import KafkaLogError, UnsupportedFormatError, counted
 from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
 from kafkalog_source.segment.entries import LARGEST_CHECKED, sound_entry_at
 from kafkalog_source.segment.search import search_windows
@@ -149,7 +149,7 @@ def not_a_segment(source: LocalFile) -> KafkaLogError:
         "this is not a Kafka segment: no batch begins at its start or anywhere after",
         file=source.path,
         position=0,
-        found=f"{source.size} bytes",
+        found=counted(source.size, "byte"),
         expected="batches of format v0, v1 or v2",
         remedy="Check that the path names a segment of Kafka 0.8 or later",
     )

@@ -18,13 +18,14 @@ from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.transactions import TransactionTracker
 from kafkalog_source.batch import problem_of
 from kafkalog_source.codecs import Decompressor
-from kafkalog_source.errors import CodecError, DataLossError, LimitError
+from kafkalog_source.errors import CodecError, LimitError
 from kafkalog_source.segment.checking import checked_events
 from kafkalog_source.segment.contradictions import TOO_HIGH
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.entries import is_sound, read_header
 from kafkalog_source.segment.faults import BatchFaults
 from kafkalog_source.segment.reader import Run
+from kafkalog_source.segment.source import shorter_error
 from kafkalog_source.segment.span import Span
 from kafkalog_source.segment.tail import next_sound_entry
 from kafkalog_source.segment.trust import Stop, Trust
@@ -224,13 +225,7 @@ class HeaderPass:
         with self._window.view(0, size) as room:
             got = self._source.read_into(position, room)
         if got < size:
-            raise DataLossError(
-                "the file is shorter than when the read was planned",
-                file=self._source.path,
-                position=position + got,
-                expected=f"{self._end} bytes",
-                remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
-            )
+            raise shorter_error(self._source.path, position + got, self._end)
         return self._follow(self._window, size, self._end - position)
 
     def _follow(self, memory: Scratch, size: int, left: int, start: int = 0) -> int:

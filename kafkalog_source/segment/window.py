@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import DataLossError
+from kafkalog_source.segment.source import shorter_error
 
 if TYPE_CHECKING:
     from kafkalog_source._core.memory import Scratch
@@ -39,7 +39,7 @@ class Window:
 
         Raises
         ------
-        DataLossError
+        FileChangedError
             The file has become shorter than `end`.
         """
         size = min(want, self._end - position)
@@ -51,7 +51,7 @@ class Window:
             with self.memory.view(kept, size) as room:
                 got = self._source.read_into(position + kept, room)
             if got < size - kept:
-                raise self._shorter(position + kept + got)
+                raise shorter_error(self._source.path, position + kept + got, self._end)
         self.position, self.size = position, size
 
     def is_outdated(self, position: int, most: int | None = None) -> bool:
@@ -76,12 +76,3 @@ class Window:
             return 0
         self.memory.move(start, self.size)
         return self.size - start
-
-    def _shorter(self, size: int) -> DataLossError:
-        return DataLossError(
-            "the file is shorter than when the read was planned",
-            file=self._source.path,
-            position=size,
-            expected=f"{self._end} bytes",
-            remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
-        )

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KafkaLogDataSource", "KafkaLogReader"]
 
+_GIVE_PATH = "Give a log directory: load('/path/to/kafka-logs')"
+_USE_VIEW = "CREATE TEMPORARY VIEW v USING kafkalog OPTIONS (path '/path/to/kafka-logs')"
+_NO_OPTIONS = "when a table made by CREATE TABLE is read, Spark passes its options to no Python data source"
 _log = logging.getLogger("kafkalog")
 
 
@@ -65,14 +68,19 @@ class KafkaLogDataSource(DataSource):
     def _parsed(self, *, streaming: bool | None = False) -> ReadOptions:
         from kafkalog_source.reading.options import parse_options
 
+        names = {name.lower() for name in self.options}
+        if "owner" in names:
+            # Spark puts this property of a table among the options.
+            raise OptionError("CREATE TABLE cannot be used with kafkalog", remedy=f"{_USE_VIEW}: {_NO_OPTIONS}")
+        if not names & {"path", "paths"}:
+            raise OptionError("no path is given", remedy=f"{_GIVE_PATH}. In SQL: {_USE_VIEW}; {_NO_OPTIONS}")
         return parse_options(self.options, streaming=streaming)
 
 
 def _rows(schema: StructType, options: ReadOptions) -> KafkaLogReader:
     from kafkalog_source.spark.schema import projected_columns
 
-    required = tuple(field.name for field in schema.fields if not field.nullable)
-    return KafkaLogReader(options, projected_columns(schema, options), required)
+    return KafkaLogReader(options, projected_columns(schema, options), schema)
 
 
 class KafkaLogReader(DataSourceReader):
@@ -84,14 +92,15 @@ class KafkaLogReader(DataSourceReader):
         What was asked for.
     columns : tuple of str
         What to build, in the order of the rows.
-    required : tuple of str
-        Columns that the given schema declares ``NOT NULL``.
+    schema : StructType
+        The columns as Spark knows them: spelled as the user did, and some perhaps ``NOT NULL``.
     """
 
-    def __init__(self, options: ReadOptions, columns: tuple[str, ...], required: tuple[str, ...] = ()) -> None:
+    def __init__(self, options: ReadOptions, columns: tuple[str, ...], schema: StructType) -> None:
         self.options = options
         self.columns = columns
-        self.required = required
+        self.names = tuple(schema.names)
+        self.required = tuple(field.name for field in schema.fields if not field.nullable)
 
     def partitions(self) -> list[InputPartition]:
         """Plan the read, once, on the driver: one partition of Spark's for each split."""
@@ -112,7 +121,16 @@ class KafkaLogReader(DataSourceReader):
             from kafkalog_source.reading.read import read_split
 
             for arrow_batch in read_split(partition.value, self.options, self.columns):
-                yield _with_required(arrow_batch, self.required) if self.required else arrow_batch
+                renamed = _renamed(arrow_batch, self.names) if self.names != self.columns else arrow_batch
+                yield _with_required(renamed, self.required) if self.required else renamed
+
+
+def _renamed(arrow_batch: pa.RecordBatch, names: tuple[str, ...]) -> pa.RecordBatch:
+    """Spell the columns as the user did."""
+    schema = arrow_batch.schema
+    for index, name in enumerate(names):
+        schema = schema.set(index, schema.field(index).with_name(name))
+    return type(arrow_batch).from_arrays(arrow_batch.columns, schema=schema)
 
 
 def _with_required(arrow_batch: pa.RecordBatch, required: tuple[str, ...]) -> pa.RecordBatch:

@@ -18,6 +18,7 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
     TimestampType,
 )
 
@@ -98,6 +99,10 @@ DAMAGE_TYPES: dict[str, DataType] = {
 """The columns of ``view=damage``."""
 
 _VIEW_TYPES = {"records": SPARK_TYPES, "batches": BATCH_TYPES, "damage": DAMAGE_TYPES}
+_USE_LTZ = (
+    "Write {name} timestamp_ltz, which is this type whatever spark.sql.timestampType says, and cast the column where"
+    " you need a time without a zone: Kafka's timestamps are points in time"
+)
 _CORRUPT_RECORD = "_corrupt_record"
 _DEFAULT = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", _CORRUPT_RECORD)
 
@@ -117,7 +122,10 @@ def _existing(options: ReadOptions) -> dict[str, DataType]:
 
 
 def projected_columns(schema: StructType, options: ReadOptions) -> tuple[str, ...]:
-    """Check a schema given by the user, and give its columns in its order.
+    """Check a schema given by the user, and give its columns in its order, spelled as here.
+
+    Upper and lower case are one, as they are for Spark by default. Spark does not let a Python data source know
+    ``spark.sql.caseSensitive``; with true, a name of other case is taken as well.
 
     Raises
     ------
@@ -140,21 +148,23 @@ def projected_columns(schema: StructType, options: ReadOptions) -> tuple[str, ..
 
 def _checked_name(field: StructField, options: ReadOptions) -> str:
     existing = _existing(options)
-    if field.name not in existing:
+    name = next((column for column in existing if column.lower() == field.name.lower()), None)
+    if name is None:
         raise OptionError(f"there is no column {printable(field.name)}", remedy=_suggestion(field.name, existing))
-    if field.name == "headers" and not options.include_headers:
+    if name == "headers" and not options.include_headers:
         raise OptionError(
             "the schema names column headers, and includeHeaders is false", remedy="Leave one of the two out"
         )
-    expected = existing[field.name]
+    expected = existing[name]
     if field.dataType != expected:
+        without_zone = isinstance(field.dataType, TimestampNTZType) and isinstance(expected, TimestampType)
         raise OptionError(
             f"column {field.name} has another type",
             found=printable(_type_text(field.dataType)),
             expected=_type_text(expected),
-            remedy=_what_exists(existing),
+            remedy=_USE_LTZ.format(name=field.name) if without_zone else _what_exists(existing),
         )
-    return field.name
+    return name
 
 
 def _type_text(data_type: DataType) -> str:

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import printable
+from kafkalog_source.errors import PermissionDeniedError, printable
 from kafkalog_source.segment.damage import Kind
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ class Severity(enum.Enum):
     """Records that cannot be read, or are missing."""
     MISLEADING = "misleading"
     """A file beside the records that is damaged or says what is not so: a broker would go astray or make it anew."""
+    UNCHECKED = "unchecked"
+    """Records that cannot be checked here: they are in remote storage, or compressed."""
     NOTE = "note"
     """Nothing wrong: what a crash, a live log or an old broker leaves."""
 
@@ -42,6 +44,8 @@ class Finding:
     found, expected : str or None
     first_offset, last_offset : int or None
         The offsets concerned, where they are known.
+    is_denied : bool
+        Whether the file was not checked at all, because this process may not read it.
     """
 
     severity: Severity
@@ -53,6 +57,7 @@ class Finding:
     expected: str | None = None
     first_offset: int | None = None
     last_offset: int | None = None
+    is_denied: bool = False
 
     def __str__(self) -> str:
         place = printable(self.file) + ("" if self.position is None else f", position {self.position}")
@@ -110,4 +115,5 @@ def of_error(error: KafkaLogError, severity: Severity, file: str) -> Finding:
         None,
         None if error.found is None else str(error.found),
         None if error.expected is None else str(error.expected),
+        is_denied=isinstance(error, PermissionDeniedError),
     )

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError, printable
+from kafkalog_source.logdir.absent import remote_part
 from kafkalog_source.logdir.access import Root
 from kafkalog_source.verifying.findings import Finding, Severity, of_error
 from kafkalog_source.verifying.piece import MovedError
@@ -115,6 +116,7 @@ class PartitionCheck:
         """Add what no segment tells alone."""
         compacted = self.log.cleaned or any(self._has_gaps(segment) for segment in self._segments)
         findings += self._gaps(compacted)
+        findings += self._absent()
         bases = {segment.base_offset for segment in self.log.segments}
         try:
             findings += check_transactions(self.log, self._segments, compacted)
@@ -127,6 +129,31 @@ class PartitionCheck:
             if segment.offset_index is None and not segment.is_07:
                 problem = "has no offset index beside it: a broker will make one"
                 findings.append(Finding(Severity.NOTE, segment.path, problem))
+
+    def _absent(self) -> Iterator[Finding]:
+        """What belongs to the partition and is not there to be checked."""
+        log, remote = self.log, remote_part(self.log)
+        if remote is not None:
+            severity = Severity.UNCHECKED if remote.is_expected else Severity.NOTE
+            yield Finding(
+                severity,
+                log.path,
+                f"{remote.text}: they cannot be checked",
+                found=f"{os.path.basename(log.segments[0].path)} as the first segment",
+                first_offset=remote.first_offset,
+                last_offset=remote.last_offset,
+            )
+        if log.packed is not None:
+            count = "" if log.packed.count == 1 else f", as are {log.packed.count - 1} more segments"
+            problem = f"is compressed{count}: it cannot be checked until it is unpacked ({log.packed.unpacker})"
+            yield Finding(Severity.UNCHECKED, log.packed.first, problem)
+        elif not log.segments:
+            yield Finding(
+                Severity.DAMAGE,
+                log.path,
+                "holds no segment that can be read",
+                expected="files such as 00000000000000000000.log; a broker keeps at least one in each partition",
+            )
 
     def _has_gaps(self, segment: SegmentCheck) -> bool:
         return not segment.damage and any(check.has_gaps for check in segment.checks)
@@ -142,12 +169,17 @@ class PartitionCheck:
             yield Finding(
                 Severity.NOTE if compacted else Severity.DAMAGE,
                 each.segment.path,
-                "offsets are missing before the next segment: compaction removed them, or a segment is missing"
-                if compacted
-                else "offsets are missing before the next segment: a segment is not there",
+                f"offsets are missing before the next segment: {_reason(each, compacted)}",
                 each.segment.size,
                 found=f"{printable(os.path.basename(following.segment.path))} as the next segment",
                 expected=f"one that begins at offset {end}",
                 first_offset=end,
                 last_offset=following.segment.base_offset - 1,
             )
+
+
+def _reason(each: SegmentCheck, compacted: bool) -> str:
+    """Why offsets are in neither of two segments, given the first of them."""
+    if each.segment.size == 0:
+        return "this one is empty"
+    return "compaction removed them, or a segment is missing" if compacted else "a segment is not there"

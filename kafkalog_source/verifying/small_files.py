@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError, printable
-from kafkalog_source.logdir.access import Root, entries, file_kind
+from kafkalog_source.logdir.access import Root, entries, file_kind, os_error
 from kafkalog_source.logdir.checkpoints import (
     LeaderEpoch,
     read_leader_epochs,
@@ -26,7 +26,7 @@ from kafkalog_source.verifying.findings import Finding, Severity, of_damage, of_
 from kafkalog_source.verifying.segment import MAX_OFFSET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from kafkalog_source._core.memory import Scratch
     from kafkalog_source._core.walk import Entries
@@ -57,7 +57,9 @@ def check_partition_files(path: str, root: Root, bases: Collection[int], surveyo
     surveyor : Surveyor
     """
     findings: list[Finding] = []
-    for entry in sorted(entries(path), key=lambda entry: entry.name):
+    found = sorted(entries(path), key=lambda entry: entry.name)
+    bases = {*bases, *_bases_of_logs(found)}
+    for entry in found:
         check = _check_of(entry, bases, surveyor)
         if check is not None:
             findings += _guarded(entry, root, check)
@@ -86,6 +88,14 @@ def check_log_dir_files(path: str, root: Root, surveyor: Surveyor) -> tuple[list
         if entry.name in checks:
             findings += _guarded(entry, root, checks[entry.name])
     return findings, said
+
+
+def _bases_of_logs(found: Sequence[os.DirEntry[str]]) -> Iterator[int]:
+    """Base offsets of what is named as a segment, also where it cannot be read: its indexes are not without one."""
+    for entry in found:
+        name = parse_log_file(entry.name)
+        if name is not None and name.is_segment and name.state is None:
+            yield name.base_offset
 
 
 def _check_of(
@@ -123,7 +133,7 @@ def _guarded(entry: os.DirEntry[str], root: Root, check: Callable[[str], list[Fi
         except FileNotFoundError:
             return []
         except OSError as error:
-            findings = [Finding(Severity.MISLEADING, entry.path, f"cannot be read: {error.strerror}")]
+            findings = [of_error(os_error(entry.path, error), Severity.MISLEADING, entry.path)]
         if not findings or not _is_fresh(entry.path):
             break
     return findings if os.path.lexists(entry.path) else []

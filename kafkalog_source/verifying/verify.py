@@ -59,10 +59,16 @@ class Verification:
         """Whether there is nothing but notes."""
         return all(finding.severity is Severity.NOTE for finding in self.all_findings)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every file could be checked that the paths hold."""
+        return not any(finding.is_denied for finding in self.all_findings)
+
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values."""
         return {
             "sound": self.is_sound,
+            "complete": self.is_complete,
             "partitions": [_plain(each) for each in self.partitions],
             "findings": [finding.to_dict() for finding in self.findings],
             "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
@@ -130,6 +136,7 @@ def verify(
         result.findings += _check_said(result, said)
     seen = {finding.file for finding in verification.findings}
     verification.findings += [finding for finding in bad.values() if finding.file not in seen]
+    _note_foreign(listing, verification)
     verification.skipped = [(each.path, each.reason) for each in listing.skipped]
     # A checkpoint that the listing warns of is a finding here.
     verification.warnings = [
@@ -140,6 +147,17 @@ def verify(
 
 def _note_bad(bad: dict[str, Finding], error: KafkaLogError) -> None:
     bad.setdefault(str(error), of_error(error, Severity.DAMAGE, ""))
+
+
+def _note_foreign(listing: Listing, verification: Verification) -> None:
+    """Name the files that are not Kafka's, with the partition in whose directory they lie."""
+    results = {result.log.path: result for result in verification.partitions}
+    told = {log.packed.first for log in listing.partitions if log.packed is not None}
+    for each in listing.skipped:
+        if each.is_foreign and each.path not in told:
+            result = results.get(each.path) or results.get(os.path.dirname(each.path))
+            findings = verification.findings if result is None else result.findings
+            findings.append(Finding(Severity.NOTE, each.path, each.reason))
 
 
 def _check_log_dirs(

@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
@@ -25,6 +26,11 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * <p>java Filled.java fill BOOTSTRAP: makes and fills them; one transaction of the topic "transactions" stays open.
  *
  * <p>java Filled.java read BOOTSTRAP ISOLATION: prints "topic partition offset key value" of every record served.
+ *
+ * <p>java Filled.java commit BOOTSTRAP TOPIC OFFSET: commits the offset of partition 0 for a group.
+ *
+ * <p>java Filled.java resume BOOTSTRAP TOPIC: prints the first offset that the group is given of partition 0; where its
+ * committed one is out of range, it would go on at the end.
  *
  * <p>java Filled.java append BOOTSTRAP: produces one further record to every partition; prints its offset.
  */
@@ -49,6 +55,8 @@ public class Filled {
         Runtime.getRuntime().halt(0);
       }
       case "read" -> read(args[1], args[2]);
+      case "commit" -> commit(args[1], new TopicPartition(args[2], 0), Long.parseLong(args[3]));
+      case "resume" -> resume(args[1], new TopicPartition(args[2], 0));
       case "append" -> append(args[1]);
       default -> throw new IllegalArgumentException(args[0]);
     }
@@ -147,6 +155,36 @@ public class Filled {
       }
       for (var each : ends.entrySet()) {
         out.println("end " + each.getKey().topic() + " " + each.getKey().partition() + " " + each.getValue());
+      }
+    }
+  }
+
+  static KafkaConsumer<byte[], byte[]> member(String bootstrap) {
+    Map<String, Object> config =
+        Map.of(
+            "bootstrap.servers", bootstrap,
+            "group.id", "resumed",
+            "auto.offset.reset", "latest",
+            "enable.auto.commit", "false");
+    return new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+  }
+
+  static void commit(String bootstrap, TopicPartition partition, long offset) throws Exception {
+    try (var consumer = member(bootstrap)) {
+      consumer.assign(List.of(partition));
+      consumer.commitSync(Map.of(partition, new OffsetAndMetadata(offset)));
+    }
+  }
+
+  static void resume(String bootstrap, TopicPartition partition) throws Exception {
+    try (var consumer = member(bootstrap)) {
+      consumer.assign(List.of(partition));
+      long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+      while (System.nanoTime() < until) {
+        for (var each : consumer.poll(Duration.ofMillis(500))) {
+          System.out.println(each.offset());
+          return;
+        }
       }
     }
   }

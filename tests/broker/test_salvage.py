@@ -193,6 +193,33 @@ def test_with_the_metadata_of_its_cluster(
     assert after.is_sound, [str(finding) for finding in after.all_findings]
 
 
+def test_a_group_goes_on_where_a_segment_is_lost(clients: Clients, tmp_path: Path, stopped: Filled) -> None:
+    """What it had committed lies in the segment; the log has to begin where it began, or the rest would be skipped."""
+    source = stopped.copy(tmp_path / "old")
+    with running(tmp_path, {}, source) as broker:
+        clients.run("commit", broker, "lz4", "7")
+        broker.stop()
+    first, second, *_ = sorted((source / "lz4-0").glob("*.log"))
+    following = int(second.stem)
+    assert following > 7
+    first.write_bytes(bytes(range(1, 201)) * 50)
+    (home := tmp_path / "home").mkdir()
+    target = tmp_path / "new"
+    report = salvage(str(source), str(target))
+    (lz4,) = [each for each in report.partitions if each.topic == "lz4"]
+    assert lz4.start_offset == 0
+    written = contents(target)
+    lost = {("lz4", 0, offset) for offset in range(following)}
+    with running(home, {}, target) as broker:
+        assert complaints(broker) == []
+        assert contents(target) == written
+        assert clients.run("resume", broker, "lz4") == [[str(following)]]
+        served, _ = clients.read(broker, "read_uncommitted")
+        assert served == without(stopped.rows, lost)
+        broker.stop()
+        assert complaints(broker) == []
+
+
 def test_for_another_cluster_by_topic_ids(clients: Clients, tmp_path: Path, killed: Filled) -> None:
     source = killed.copy(tmp_path / "old")
     lost = damage(source)

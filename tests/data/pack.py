@@ -17,9 +17,10 @@ import tempfile
 from pathlib import Path
 
 from tests.data.archive import pack
-from tests.data.cases import CASES, Case
+from tests.data.cases import CASES, WITHOUT_ORACLE, Case
 
 HERE = Path(__file__).parent
+ALL = CASES | WITHOUT_ORACLE
 
 
 def files_below(root: Path, prefix: str) -> dict[str, bytes]:
@@ -37,7 +38,7 @@ def files_below(root: Path, prefix: str) -> dict[str, bytes]:
     return found
 
 
-def pack_case(source: Path, name: str) -> Path:
+def pack_case(source: Path, name: str, case: Case) -> Path:
     """Pack the case `name` of `source`; returns the archive."""
     files = files_below(source / "oracle" / name, f"{name}/oracle")
     packed = source / f"{name}.tar.gz"
@@ -46,7 +47,8 @@ def pack_case(source: Path, name: str) -> Path:
             tar.extractall(scratch, filter="data")
             files |= files_below(Path(scratch) / name, f"{name}/log")
     else:
-        files |= files_below(source / name, f"{name}/log")
+        for directory in case.only or ("",):
+            files |= files_below(source / name / directory, f"{name}/log/{directory}".rstrip("/"))
     archive = HERE / f"{name}.tar.gz"
     pack(files, archive)
     return archive
@@ -56,7 +58,7 @@ def manifest(archives: dict[str, Path]) -> str:
     """The text of MANIFEST.md."""
     lines = [MANIFEST_HEAD]
     for name, archive in archives.items():
-        case: Case = CASES[name]
+        case = ALL[name]
         content = archive.read_bytes()
         digest = hashlib.sha256(content).hexdigest()
         lines.append(
@@ -90,7 +92,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m tests.data.pack SOURCE", file=sys.stderr)
         return 2
-    archives = {name: pack_case(Path(arguments[0]), name) for name in CASES}
+    archives = {name: pack_case(Path(arguments[0]), name, case) for name, case in ALL.items()}
     (HERE / "MANIFEST.md").write_text(manifest(archives), encoding="utf-8")
     total = sum(archive.stat().st_size for archive in archives.values())
     print(f"{len(archives)} archives, {total} bytes")

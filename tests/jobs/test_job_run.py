@@ -10,7 +10,15 @@ from typing import NoReturn
 
 import pytest
 
-from kafkalog_source.errors import LogDirError, OptionError
+from kafkalog_source.errors import (
+    CorruptBatchError,
+    LogDirError,
+    NotASegmentError,
+    OptionError,
+    PermissionDeniedError,
+    ReadFailedError,
+    UnsupportedFormatError,
+)
 from spark_jobs.job_checkpoint import positions_in
 from spark_jobs.job_config import ConfigError
 from spark_jobs.job_input import JobInput, input_with_flags
@@ -55,7 +63,12 @@ def test_an_output_is_put_together_and_checked() -> None:
     [
         (ConfigError("x"), 2),
         (OptionError("x"), 2),
-        (LogDirError("x"), 1),
+        (LogDirError("x"), 2),
+        (NotASegmentError("x"), 2),
+        (PermissionDeniedError("x"), 2),
+        (ReadFailedError("x"), 1),
+        (CorruptBatchError("x"), 1),
+        (UnsupportedFormatError("x"), 1),
         (JobError("x"), 1),
         (PermissionError(13, "x"), 1),
     ],
@@ -95,3 +108,25 @@ def test_a_checkpoint_stands_behind_the_last_micro_batch_that_was_finished(tmp_p
     for name in ("8", "9", ".9.crc"):
         (tmp_path / "commits" / name).touch()
     assert positions_in(f"file:{tmp_path}") == {"t": {"0": 9}}
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [
+        ("kafkalog_source.errors.LogDirError: /x: no such file or directory", 2),
+        ("kafkalog_source.errors.PermissionDeniedError: /x: permission denied", 2),
+        ("kafkalog_source.errors.CorruptBatchError: /x: the batch's checksum is wrong", 1),
+        ("kafkalog_source.errors.exit_status: no error", 1),
+        ("ValueError: x", 1),
+    ],
+)
+def test_an_error_that_spark_wraps_has_the_status_of_the_error(
+    capsys: pytest.CaptureFixture[str], raised: str, code: int
+) -> None:
+    from pyspark.errors import PySparkException
+
+    def work(_: argparse.Namespace) -> NoReturn:
+        raise PySparkException(f"Traceback (most recent call last):\n  File x, line 3\n{raised}\n")
+
+    assert run_job(job_parser("name", ""), work, []) == code
+    assert raised.removeprefix("kafkalog_source.errors.") in capsys.readouterr().err

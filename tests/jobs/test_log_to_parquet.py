@@ -17,6 +17,7 @@ from kafkalog_source import scan
 from spark_jobs.job_config import build, load
 from spark_jobs.log_decode import Decode
 from spark_jobs.log_to_parquet import Config, Output, Run, main
+from tests.builders import Batch, encode, partition_dir, write_segment
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "spark_jobs" / "sample" / "kafka-logs"
@@ -95,8 +96,8 @@ def test_an_unknown_key_of_the_config_is_one_line_that_names_it(
     assert capsys.readouterr().err.endswith("output: unknown key 'compresion'; did you mean 'compression'?\n")
 
 
-def test_an_input_that_is_not_there_is_one_line_and_exit_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(tmp_path / "nothing"), "--output", str(tmp_path / "out")]) == 1
+def test_an_input_that_is_not_there_is_one_line_and_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path / "nothing"), "--output", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -190,6 +191,22 @@ class TestOnSpark:
             summary = json.loads(capsys.readouterr().out)
             assert summary["damage"] == 1
             assert summary["records"] + corrupt == len(parquet_rows(output))
+
+    def test_what_was_left_out_is_named_before_the_error_of_a_later_segment(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        logs = partition_dir(tmp_path / "logs", "orders", 0)
+        damaged = bytearray(encode([Batch(base_offset=i) for i in range(3)]))
+        damaged[len(damaged) // 2] ^= 1
+        write_segment(logs, bytes(damaged))
+        write_segment(logs, [Batch(base_offset=9)], base_offset=9)
+        arguments = [str(logs), "--output", str(tmp_path / "out"), "--option", "mode=DROPMALFORMED"]
+        assert main(arguments) == 1
+        left_out, error = capsys.readouterr().err.splitlines()
+        assert left_out.startswith(f"log_to_parquet: left out: {logs / f'{0:020d}.log'}, position ")
+        assert left_out.endswith("bytes damaged, offset 1: the batch's checksum is wrong")
+        assert "DataLossError" in error
+        assert "offsets 3 to 8 are not on disk" in error
 
     @pytest.mark.parametrize(
         "place", [["--format", "delta", "--output", "o"], ["--format", "iceberg", "--table", "l.t"]]

@@ -22,7 +22,8 @@ from spark_jobs.job_config import build, load
 from spark_jobs.topic_profile import Config, Output, Settings, main
 from spark_jobs.topic_profile_html import html_report
 from spark_jobs.topic_profile_result import Profile
-from tests.builders import Batch, Header, Record, encode, partition_dir, write_segment
+from spark_jobs.topic_profile_text import print_profile
+from tests.builders import Batch, Header, Message, Record, Wrapper, encode, partition_dir, write_segment
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "spark_jobs" / "sample" / "kafka-logs"
@@ -101,6 +102,11 @@ def made_logs(root: Path) -> list[Path]:
     gapped = partition_dir(logs, "gapped")
     write_segment(gapped, [Batch([Record(), Record(offset_delta=3)]), Batch(base_offset=6)])
     write_segment(gapped, [Batch(base_offset=20)], base_offset=20)
+    # Its offsets 3, 5, 6 and 20; nothing but the messages inside say where it begins.
+    inner = [Message(offset=place, value=SECRET, timestamp=1000 - place) for place in (0, 2, 3)]
+    outer = [Message(offset=0, value=SECRET, timestamp=1000)]
+    wrappers = [Wrapper(inner, codec="gzip", offset=6), Wrapper(outer, codec="gzip", offset=20)]
+    write_segment(partition_dir(logs, "made-of-wrappers"), wrappers)
     far = 2**60
     write_segment(partition_dir(logs, "far-future"), [Batch(base_timestamp=far, max_timestamp=far)])
     alone = root / "alone"
@@ -196,6 +202,24 @@ class TestNumbers:
         assert gzipped["content_bytes"] == content
         assert gzipped["ratio"] == pytest.approx(content / gzipped["bytes"])
 
+    def test_what_headers_of_old_formats_do_not_tell_is_taken_from_records(self, audit: Audit) -> None:
+        rows = records_of(audit.logs, "magic", "offset")
+        formats = Counter((row["topic"], row["magic"]) for row in rows)
+        found = audit.rows("formats", "topic", "magic")
+        assert {place: row["records"] for place, row in found.items() if row["records"]} == formats
+        assert found["v1-lat-gzip", 1]["records"] == 220
+        assert {magic for _, magic in formats} == {0, 1, 2}
+        partitions = audit.rows("partitions", "topic", "partition")
+        for topic in ("v0-mixcodec", "v1-lat-gzip", "up-all-codecs"):
+            row = partitions[topic, 0]
+            assert row["first_offset"] == min(row["offset"] for row in rows if row["topic"] == topic) == 0
+            assert (row["uncounted_batches"], row["missing_inside_batches"], row["gaps"]) == (0, 0, 0)
+        clock = partitions["made-of-wrappers", 0]
+        assert [clock[name] for name in ("first_offset", "last_offset", "records")] == [3, 20, 4]
+        missing = [clock[f"missing_{where}"] for where in ("inside_batches", "between_batches", "between_segments")]
+        assert missing == [1, 13, 0]
+        assert (clock["gaps"], clock["largest_gap"]) == (1, 13)
+
     def test_hours_add_up(self, audit: Audit) -> None:
         hours: Counter[tuple[str | None, object]] = Counter()
         for row in records_of([SAMPLE], "timestamp"):
@@ -261,13 +285,21 @@ class TestNumbers:
 
     def test_headers_alone_give_sizes_counts_and_times(self, audit: Audit, capsys: pytest.CaptureFixture[str]) -> None:
         assert main([str(SAMPLE), "--depth", "headers", "--json", "--option", "subscribe=tx-a,v0-mixcodec"]) == 0
-        found = {row["topic"]: row for row in json.loads(capsys.readouterr().out)["topics"]}
+        printed = capsys.readouterr().out
+        found = {row["topic"]: row for row in json.loads(printed)["topics"]}
         deep = audit.rows("topics", "topic")
         assert {topic: row["bytes"] for topic, row in found.items()} == {
             topic: deep[topic,]["bytes"] for topic in ("tx-a", "v0-mixcodec")
         }
         assert (found["tx-a"]["records"], found["v0-mixcodec"]["uncounted_batches"]) == (512, 19)
         assert "distinct_keys" not in found["tx-a"]
+        assert found["tx-a"]["gaps"] == 0
+        assert {found["v0-mixcodec"][name] for name in ("records", "gaps", "missing_inside_batches")} == {None}
+        told = json.loads(printed)
+        assert told["totals"]["records"] is None
+        (partition,) = (row for row in told["partitions"] if row["topic"] == "v0-mixcodec")
+        assert (partition["first_offset"], partition["last_offset"], partition["largest_gap"]) == (None, 249, None)
+        assert any("19 compressed messages of formats 0 and 1" in warning for warning in told["warnings"])
 
     def test_names_of_headers_can_be_left_out(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main([str(SAMPLE / "c-zstd-0"), "--no-header-names"]) == 0
@@ -334,6 +366,30 @@ class TestPage:
         # The topics together, and two of them with their throughput, sizes and partitions.
         assert page.count("<img") == 1 + 2 * 3
         assert "298 more are in the tables alone" in page
+
+    def test_what_nothing_tells_is_called_unknown_and_not_drawn(self, capsys: pytest.CaptureFixture[str]) -> None:
+        pytest.importorskip("matplotlib")
+        profile = some_profile(topics=1)
+        (topic,) = profile.topics
+        topic.update({"records": None, "batches": 3, "gaps": None, "missing_inside_batches": None})
+        topic.update({"first_time": None, "last_time": datetime(2026, 1, 1)})
+        for row in profile.hours:
+            row["records"] = None
+        page = html_report(profile, plots=True)
+        assert_is_safe_and_accessible(page)
+        assert page.count(">unknown<") == 5  # records, also in the overview, both counts of offsets, the first time
+        (image,) = (each.attrib["alt"] for each in parsed(page).iter("img") if "Throughput" in each.attrib["alt"])
+        assert "records" not in image
+        assert "at most 22.5 KiB in the hour from 2026-01-01 23:00" in image
+        print_profile(profile)
+        assert capsys.readouterr().out.count("unknown") == 4
+        assert profile.as_dict()["totals"]["records"] is None
+
+    def test_a_time_that_no_record_has_is_not_unknown(self, capsys: pytest.CaptureFixture[str]) -> None:
+        profile = some_profile(topics=1)
+        profile.topics[0].update({"batches": 3, "first_time": None, "last_time": None})
+        print_profile(profile)
+        assert "unknown" not in capsys.readouterr().out
 
     def test_equal_audits_give_equal_pages(self) -> None:
         pytest.importorskip("matplotlib")

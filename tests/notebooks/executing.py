@@ -17,7 +17,7 @@ import nbformat
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "spark_jobs" / "notebooks").glob("*.ipynb"))
 _REGISTRATION = ROOT / "kafkalog_source" / "spark" / "registration"
-_SECONDS = 300
+_SECONDS = 1200
 
 
 def read(file: Path) -> nbformat.NotebookNode:

@@ -37,6 +37,8 @@ def spark() -> Iterator[SparkSession]:
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.session.timeZone", "UTC")
+            # On a machine with much else to do the worker may take longer than 15 s to connect.
+            .config("spark.python.authenticate.socketTimeout", "600s")
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("OFF")

@@ -31,7 +31,7 @@ def run(spark: SparkSession, logs: Path, place: Path, **options: Any) -> Streami
     frame = spark.readStream.format("kafkalog").options(**options).load(str(logs))
     writer = frame.writeStream.format("parquet").option("checkpointLocation", str(place / "checkpoint"))
     query = writer.trigger(availableNow=True).start(str(place / "table"))
-    query.awaitTermination(120)
+    query.awaitTermination()
     return query
 
 

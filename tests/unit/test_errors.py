@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from kafkalog_source import errors
-from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.errors import KafkaLogError, counted
 
 KINDS = [getattr(errors, name) for name in errors.__all__ if not name.endswith("Warning")]
 
@@ -65,3 +65,11 @@ def test_a_place_can_be_filled_in_and_keeps_the_kind() -> None:
 )
 def test_what_a_terminal_would_act_upon_is_escaped(text: str, shown: str) -> None:
     assert errors.printable(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "text"),
+    [(1, "partition", "1 partition"), (0, "byte", "0 bytes"), (2, "batch", "2 batches"), (3, "entry", "3 entries")],
+)
+def test_counts_agree_with_their_nouns(count: int, noun: str, text: str) -> None:
+    assert counted(count, noun) == text

@@ -14,7 +14,7 @@ import kafkalog_source
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET, PartitionOffsets
-from kafkalog_source.reading.transactions import PartitionTransactions
+from kafkalog_source.reading.transactions.history import from_headers
 from tests.data.cases import CASES
 from tests.vectors.oracle import oracle_segments
 
@@ -98,7 +98,7 @@ def test_the_last_stable_offset_is_kafkas(case: str, fixture_case: FixtureCase) 
         listing = list_logs(options.paths, wanted=options.wants)
         (log,) = listing.partitions
         offsets = PartitionOffsets(log)
-        stable = PartitionTransactions(offsets, options).last_stable_offset(MAX_OFFSET)
+        stable = from_headers(offsets, options, MAX_OFFSET).last_stable_offset
         assert min(stable, offsets.latest) == found["endOffset"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,6 +89,19 @@ def test_salvage(kafkalog: Kafkalog, logs: Path) -> None:
     assert kafkalog("verify", target).status == 0
 
 
+def test_salvage_of_what_cannot_be_read(kafkalog: Kafkalog, logs: Path) -> None:
+    target = logs.parent / "new"
+    (logs / "orders-0" / "00000000000000000099.log").mkdir()
+    run = kafkalog("salvage", logs, target)
+    assert (run.status, run.out) == (2, "")
+    assert "--skip-unreadable" in run.err
+    assert not target.exists()
+    run = kafkalog("salvage", logs, target, "--skip-unreadable")
+    assert (run.status, run.err) == (1, "")
+    assert "left out: " in run.out
+    assert run.out.endswith("; of these 1 path could not be read and is not in DST\n")
+
+
 def test_salvage_as_json(kafkalog: Kafkalog, logs: Path) -> None:
     target = logs.parent / "new"
     run = kafkalog("salvage", logs, target, "--json", "--topic-ids", f"orders={TOPIC_ID}")
@@ -125,14 +139,20 @@ def test_the_bar() -> None:
 def test_a_bar_is_drawn_on_a_terminal_alone(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import time
+    asked = threading.Semaphore(0)
 
-    with Bar("verifying", lambda: (1, 2)):
-        time.sleep(0.3)
+    def state() -> tuple[int, int]:
+        asked.release()
+        return 1, 2
+
+    with Bar("verifying", state):
+        assert not asked.acquire(timeout=0.3)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with Bar("verifying", lambda: (1, 2)):
-        time.sleep(0.3)
+    with Bar("verifying", state):
+        # Asked for the second time, it has drawn what it was told the first time.
+        assert asked.acquire()
+        assert asked.acquire()
     err = capsys.readouterr().err
     assert "verifying [####" in err
     assert err.endswith("\r\x1b[K")

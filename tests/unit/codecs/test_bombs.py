@@ -83,9 +83,7 @@ def test_no_bomb_takes_much_more_memory_than_the_limit() -> None:
             sys.exit(f"codec {codec} was read")
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False, timeout=60
-    )
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     kibibytes = 1 if sys.platform != "darwin" else 1024
     assert int(run.stdout) // kibibytes < 48 * 1024

@@ -127,9 +127,16 @@ def test_files_in_a_partition_that_are_no_segments(write: Write, tmp_path: Path)
     assert [segment.path for segment in listing.partitions[0].segments] == [str(tmp_path / "t-0" / log(0))]
     assert sorted(os.path.basename(skipped.path) for skipped in listing.skipped) == [
         log(0) + ".deleted",
+        log(0) + ".tmp",
+        "notes.txt",
         "server.log",
         "subdir",
     ]
+    assert {os.path.basename(skipped.path) for skipped in listing.skipped if skipped.is_foreign} == {
+        log(0) + ".tmp",
+        "notes.txt",
+        "server.log",
+    }
 
 
 @pytest.mark.parametrize("suffix", ["", ".deleted", ".cleaned", ".swap"])
@@ -220,7 +227,7 @@ def test_a_path_that_exists_is_no_glob(write: Write, tmp_path: Path) -> None:
         ("moved/*", "nothing that matches this glob"),
         ("dead-0/*", "nothing that matches this glob"),
         ("file-*", "nothing that matches this glob"),
-        ("t-9", "holds no partition"),
+        ("t-9", "holds no segment"),
         ("odd", "holds segments, but its name"),
         ("moved", "marked -delete, -future or -stray"),
         ("dead-0", "holds no live segment"),

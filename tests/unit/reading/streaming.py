@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ class Query:
     options: dict[str, Any] = field(default_factory=dict)
     checkpoint: str | None = None
     available_now: bool = False
+    meanwhile: Callable[[], object] = lambda: None
+    """Happens between the plan of a micro-batch and its tasks."""
 
     def __post_init__(self) -> None:
         self.warnings: list[str] = []
@@ -54,6 +57,7 @@ class Query:
     def rows(self, start: dict[tuple[str, int], int], end: dict[tuple[str, int], int], column: str) -> list[Any]:
         reader = SplitReader(self.read_options, ["topic", "partition", column])
         splits = self.stream.plan(start, end).splits
+        self.meanwhile()
         found = [tuple(row.values()) for split in splits for rows in reader.read(split) for row in rows.to_pylist()]
         self.warnings += reader.report.warnings
         return found

@@ -10,7 +10,7 @@ import pytest
 
 import kafkalog_source
 from kafkalog_source.errors import CorruptBatchError, KafkaLogError
-from kafkalog_source.reading import transactions
+from kafkalog_source.reading.transactions import header_pass
 from tests.builders import Batch, Record, encode, end_marker, partition_dir, write_segment
 from tests.builders.transactions import producer_snapshot
 
@@ -104,10 +104,10 @@ MODES = ["FAILFAST", "DROPMALFORMED"]
 RANGES = [(0, LOG_END), (0, 1), (0, 4), (5, 9), (9, LOG_END)]
 
 
-@pytest.fixture(params=[0, transactions._WORTH_BELIEVING], ids=["believed at first", "checked at once"])
+@pytest.fixture(params=[0, header_pass._WORTH_BELIEVING], ids=["believed at first", "checked at once"])
 def least_believed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let headers be believed at first as those of large segments are, or not."""
-    monkeypatch.setattr(transactions, "_WORTH_BELIEVING", request.param)
+    monkeypatch.setattr(header_pass, "_WORTH_BELIEVING", request.param)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -122,7 +122,7 @@ def test_what_is_read_of_the_whole_log(tmp_path: Path, mode: str, start: int, en
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("number", range(len(BATCHES)))
 def test_every_bit_of_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, mode: str) -> None:
-    monkeypatch.setattr(transactions, "_WORTH_BELIEVING", 0)
+    monkeypatch.setattr(header_pass, "_WORTH_BELIEVING", 0)
     directory = partition_dir(tmp_path)
     for byte in (*LENGTH, *COVERED):
         for bit in range(8):

@@ -6,13 +6,21 @@ import json
 import logging
 import os
 import struct
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kafkalog_source
-from kafkalog_source.errors import CorruptBatchError, DamageWarning, LimitError, OptionError, UnsupportedFormatError
+from kafkalog_source.errors import (
+    CorruptBatchError,
+    DamageWarning,
+    DataLossError,
+    LimitError,
+    OptionError,
+    UnsupportedFormatError,
+)
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.plan import plan_read
 from kafkalog_source.reading.read import read_split
@@ -106,6 +114,58 @@ def test_rows_of_damage_keep_their_places_among_many(tmp_path: Path, threads: in
     found = rows(directory, ["offset", CORRUPT], mode="PERMISSIVE", maxPartitionBytes=size, threads=threads)
     assert [row["offset"] for row in found] == list(range(21))
     assert [row["offset"] for row in found if row[CORRUPT]] == [0, 3, 4, 5, 11, 19]
+
+
+def damaged_and_then_gapped(root: Path) -> Path:
+    """Damage in the second of five segments, and no fourth one."""
+    directory = log_of(root, WHOLE, *(encode([Batch(base_offset=at)]) for at in (20, 40, 60, 80)))
+    for number, content in enumerate((WHOLE, BAD_SECOND, whole_from(40), None, whole_from(80))):
+        segment = directory / f"{20 * number:020d}.log"
+        segment.unlink() if content is None else segment.write_bytes(content)
+    return directory
+
+
+def whole_from(offset: int) -> bytes:
+    return encode([Batch([Record(value=SECRET)], base_offset=i) for i in range(offset, offset + 20)])
+
+
+BAD_SECOND = flipped(3 * SIZE + 70, whole_from(20))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("size", [100, 10**6])
+@pytest.mark.parametrize("mode", ["DROPMALFORMED", "PERMISSIVE"])
+def test_what_was_left_out_is_warned_of_before_an_error(tmp_path: Path, threads: int, size: int, mode: str) -> None:
+    directory = damaged_and_then_gapped(tmp_path)
+    scan = kafkalog_source.scan(
+        directory, columns=["offset", CORRUPT], mode=mode, maxPartitionBytes=size, threads=threads
+    )
+    with (
+        pytest.warns(DamageWarning, match=rf"{20:020d}\.log, position {3 * SIZE}: .*offset 23"),
+        pytest.raises(DataLossError, match="offsets 60 to 79 are not on disk"),
+    ):
+        scan.to_table()
+    assert [each["first_offset"] for each in scan.report()["damage"]] == [23]
+
+
+@pytest.mark.parametrize("mode", ["DROPMALFORMED", "PERMISSIVE"])
+def test_a_task_logs_what_was_left_out_before_an_error(
+    tmp_path: Path, mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = parse_options({"mode": mode}, [str(damaged_and_then_gapped(tmp_path))])
+    (split,) = plan_read(options).splits
+    with pytest.raises(DataLossError):
+        list(read_split(split, options, ["offset", CORRUPT]))
+    assert any(f"{20:020d}.log, position {3 * SIZE}" in text for text in caplog.messages)
+
+
+def test_damage_that_ends_a_read_is_its_error_and_not_left_out(tmp_path: Path) -> None:
+    scan = kafkalog_source.scan(log_of(tmp_path, BAD_FIFTH), columns=["offset"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DamageWarning)
+        with pytest.raises(CorruptBatchError):
+            scan.to_table()
+    assert scan.report()["damage"] == []
 
 
 def test_permissive_wants_its_column(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ def numbers(batches: Iterator[pa.RecordBatch]) -> list[int]:
     return [batch["n"][0].as_py() for batch in batches]
 
 
-def running() -> int:
-    return sum(thread is not threading.main_thread() for thread in threading.enumerate())
+def running() -> set[threading.Thread]:
+    return set(threading.enumerate())
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
@@ -57,7 +57,7 @@ def test_an_error_comes_after_all_that_is_before_it(bad: int) -> None:
         assert numbers(iter([next(batches)])) == [wanted]
     with pytest.raises(CorruptBatchError, match="broken"):
         next(batches)
-    assert running() == before
+    assert running() <= before
 
 
 def test_errors_of_all_threads_at_once_end_the_reading() -> None:
@@ -70,9 +70,9 @@ def test_closing_early_ends_the_threads() -> None:
     before = running()
     batches = read_in_order([list(range(1000)) for _ in range(10)], [Reader(), Reader()])  # type: ignore[arg-type]
     next(batches)
-    assert running() == before + 2
+    assert len(running() - before) == 2
     batches.close()  # type: ignore[attr-defined]
-    assert running() == before
+    assert running() <= before
 
 
 @pytest.mark.parametrize("per_split", [1, 3, 16, 500])
@@ -105,4 +105,4 @@ def test_a_thread_that_cannot_start_leaves_none_behind(monkeypatch: pytest.Monke
     monkeypatch.setattr(threading.Thread, "start", start_once)
     with pytest.raises(RuntimeError):
         list(read_in_order([[1], [2]], [Reader(), Reader()]))  # type: ignore[arg-type]
-    assert running() == before
+    assert running() <= before

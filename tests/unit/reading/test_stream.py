@@ -12,7 +12,7 @@ import pytest
 from kafkalog_source import DataLossError, LogDirError, OptionError
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.positions import from_json, to_json
-from kafkalog_source.reading.transactions import PartitionTransactions
+from kafkalog_source.reading.transactions.history import Followed, PartitionHistory, from_headers
 from tests.builders import Batch, Record, end_marker, offset_index, partition_dir
 from tests.unit.reading.streaming import Query, append, some
 
@@ -169,6 +169,25 @@ def test_compaction_behind_and_before_the_stream_moves_nothing(tmp_path: Path) -
     (directory / f"{0:020d}.log").write_bytes(some(1).encode() + some(7).encode())
     assert offsets(query.trigger()) == [7, 8, 9, 10, 11][:5]
     assert query.trigger() is None
+
+
+@pytest.mark.parametrize("fail", [True, False])
+def test_compaction_inside_of_a_micro_batch_costs_what_it_costs_a_consumer(tmp_path: Path, fail: bool) -> None:
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 8\n")
+    first = append(tmp_path, some(0, 4))
+    second = append(tmp_path, some(4, 4), segment=4)
+    append(tmp_path, some(8, 2), segment=8)
+
+    def compact() -> None:
+        other = tmp_path / "cleaned"
+        other.write_bytes(some(1, 1).encode() + some(6, 2).encode())
+        other.replace(first)
+        second.unlink()
+
+    query = Query(tmp_path, {"failOnDataLoss": fail}, meanwhile=compact)
+    assert offsets(query.trigger()) == [1, 6, 7, 8, 9]
+    assert query.trigger() is None
+    assert [each for each in query.warnings if "compacted" not in each] == []
 
 
 def test_segments_deleted_before_they_were_read_are_data_loss(tmp_path: Path) -> None:
@@ -328,14 +347,15 @@ def test_a_stream_from_an_offset_waits_for_a_transaction_that_began_before_it(tm
 
 
 def test_transactions_are_followed_from_where_they_were_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_up: list[PartitionTransactions] = []
+    looked_up: list[PartitionHistory] = []
 
-    def noting(*given: Any) -> PartitionTransactions:
-        looked_up.append(PartitionTransactions(*given))
-        return looked_up[-1]
+    def noting(*given: Any, **named: Any) -> Followed:
+        followed = from_headers(*given, **named)
+        looked_up.append(followed.history)
+        return followed
 
-    for module in ("following", "plan"):
-        monkeypatch.setattr(f"kafkalog_source.reading.{module}.PartitionTransactions", noting)
+    for module in ("following", "partition_plan"):
+        monkeypatch.setattr(f"kafkalog_source.reading.{module}.from_headers", noting)
     batches = [transactional(i, 7) for i in range(4000)]
     path = append(tmp_path, *batches)
     size = len(batches[0].encode())

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kafkalog_source import scan
-from kafkalog_source.verifying import verify
+from kafkalog_source import LogDirError, scan
+from kafkalog_source.logdir.access import os_error
+from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.verifying import Severity, verify
 from tests.builders import Batch, Record, end_marker
 from tests.builders.index_files import (
     TOPIC_ID,
@@ -118,23 +120,47 @@ def test_indexes_are_made_anew(logs: Path) -> None:
     assert notes(target) == []
 
 
-def test_a_segment_of_which_nothing_is_left_is_left_out_unless_it_is_the_last(logs: Path) -> None:
+def test_segments_of_which_nothing_is_left_are_kept_as_empty_ones(logs: Path) -> None:
     directory = logs / "orders-0"
     (directory / FIRST).write_bytes(b"\xa5" * 5000)
     (directory / SECOND).write_bytes(b"\x5a" * 5000)
     target, report = salvaged(logs)
     (orders,) = [each for each in report.partitions if (each.topic, each.partition) == ("orders", 0)]
-    assert (orders.segments, orders.start_offset, orders.end_offset) == (1, 30, 30)
-    assert {path.name for path in (target / "orders-0").iterdir()} == {
-        SECOND,
-        SECOND.replace("log", "index"),
-        SECOND.replace("log", "timeindex"),
-        "leader-epoch-checkpoint",
-        "partition.metadata",
+    assert (orders.segments, orders.start_offset, orders.end_offset) == (2, 0, 30)
+    made = {path.name: path.stat().st_size for path in (target / "orders-0").iterdir()}
+    kinds = ("log", "index", "timeindex")
+    assert {name: size for name, size in made.items() if name.startswith("0")} == {
+        name.replace("log", kind): 0 for name in (FIRST, SECOND) for kind in kinds
     }
     assert len([each for each in report.all_left_out if each.is_loss]) == 2
     assert checkpoint(target / "log-start-offset-checkpoint") == {"orders 0": 2}
-    assert notes(target) == []
+    (finding,) = verify([str(target)]).all_findings
+    assert (finding.severity, finding.problem) == (
+        Severity.DAMAGE,
+        "offsets are missing before the next segment: this one is empty",
+    )
+
+
+@pytest.mark.parametrize("empty", [0, 1, 2])
+def test_empty_segments_stay_where_they_are(logs: Path, empty: int) -> None:
+    """A consumer group that committed an offset in one of them finds it within the log."""
+    bases = (100, 130, 160)
+    directory = write_partition(logs, "groups")
+    for base in bases:
+        entries = [] if base == bases[empty] else batches(base, 3)
+        write_indexed(directory, entries, base_offset=base, times=times(entries))
+    write_checkpoint(logs / "log-start-offset-checkpoint", {("groups", 0): 105})
+    write_checkpoint(logs / "replication-offset-checkpoint", {("groups", 0): 160})
+    target, report = salvaged(logs)
+    (groups,) = [each for each in report.partitions if each.topic == "groups"]
+    assert (groups.start_offset, groups.end_offset) == (100, 160 if empty == 2 else 169)
+    names = {path.name for path in directory.iterdir() if path.name.startswith("0")}
+    assert {path.name for path in (target / "groups-0").iterdir() if path.name.startswith("0")} == names
+    for kind in ("log", "index", "timeindex"):
+        assert (target / "groups-0" / f"{bases[empty]:020d}.{kind}").stat().st_size == 0
+    assert checkpoint(target / "log-start-offset-checkpoint") == {"groups 0": 105}
+    assert checkpoint(target / "replication-offset-checkpoint")["groups 0"] == 160
+    assert checkpoint(target / "recovery-point-offset-checkpoint")["groups 0"] == groups.end_offset
 
 
 def test_a_log_start_behind_the_end_would_delete_everything(logs: Path) -> None:
@@ -206,13 +232,25 @@ def test_the_broker_remembers_what_a_lost_marker_ended(logs: Path) -> None:
     assert tx.open_transactions == 0
 
 
+def test_the_broker_remembers_what_a_lost_marker_ended_of_a_transaction_that_began_before_the_log(logs: Path) -> None:
+    directory = write_partition(logs, "tx")
+    entries = [producer(7, 100), producer(7, 101, marker=False), producer(8, 102), producer(8, 103, marker=True)]
+    path = write_indexed(directory, entries, base_offset=100)
+    path.with_suffix(".txnindex").write_bytes(txn_index([(7, 90, 101, 102)]))
+    flip(path, positions(entries)[1] + 70)
+    target, report = salvaged(logs)
+    assert (target / "tx-0" / path.with_suffix(".txnindex").name).read_bytes() == txn_index([(7, 90, 101, 102)])
+    (tx,) = [each for each in report.partitions if each.topic == "tx"]
+    assert tx.open_transactions == 0
+
+
 def test_a_transaction_whose_end_is_lost_is_told(logs: Path) -> None:
     directory = write_partition(logs, "tx")
     entries = [producer(7, 0), producer(7, 1, marker=True), producer(8, 2), producer(8, 3, marker=True)]
     path = write_indexed(directory, entries)
     flip(path, positions(entries)[1] + 70)
     _, report = salvaged(logs)
-    assert any("1 transactions are open" in warning for warning in report.all_warnings)
+    assert any("1 open transaction at the end" in warning for warning in report.all_warnings)
 
 
 def test_a_transaction_that_a_broker_will_take_for_a_part_of_the_next_is_told(logs: Path) -> None:
@@ -221,7 +259,7 @@ def test_a_transaction_that_a_broker_will_take_for_a_part_of_the_next_is_told(lo
     path = write_indexed(directory, entries)
     flip(path, positions(entries)[1] + 70)
     _, report = salvaged(logs)
-    (warning,) = [each for each in report.all_warnings if "ends of 1 transactions" in each]
+    (warning,) = [each for each in report.all_warnings if "ends of 1 transaction," in each]
     assert "records at offsets 0 to 0: whether they were aborted is not known" in warning
 
 
@@ -306,11 +344,46 @@ def test_without_metadata_it_says_what_a_broker_will_do(logs: Path) -> None:
 def test_what_is_no_segment_is_left_out(logs: Path, kind: str) -> None:
     path = logs / "orders-0" / "00000000000000000099.log"
     put_no_file(kind, path, Path("/etc/passwd"))
-    target, report = salvaged(logs)
+    with pytest.raises(LogDirError, match=r"its records would be missing from the new log dir.*--skip-unreadable"):
+        salvaged(logs)
+    assert not (logs.parent / "new").exists()
+    target, report = salvaged(logs, skip_unreadable=True)
     assert not (target / "orders-0" / path.name).exists()
     (left_out,) = report.all_left_out
     assert left_out.path == str(path)
     assert left_out.is_loss
+    assert left_out.is_unreadable
+
+
+@pytest.mark.parametrize("name", [FIRST, SECOND])
+def test_a_segment_that_may_not_be_opened(logs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The listing may be allowed what opening is not, as on a file system that checks rights of its own."""
+    path = str(logs / "orders-0" / name)
+
+    class Denied(LocalFile):
+        def __init__(self, opened: str) -> None:
+            if opened == path:
+                raise os_error(opened, PermissionError())
+            super().__init__(opened)
+
+    monkeypatch.setattr("kafkalog_source.salvage.partition.LocalFile", Denied)
+    with pytest.raises(LogDirError, match="permission denied: its records would be missing"):
+        salvaged(logs)
+    assert not (logs.parent / "new").exists()
+    target, report = salvaged(logs, skip_unreadable=True)
+    (left_out,) = report.all_left_out
+    assert (left_out.path, left_out.reason, left_out.is_unreadable) == (path, "permission denied", True)
+    assert (target / "orders-0" / name).stat().st_size == 0
+    (orders,) = [each for each in report.partitions if (each.topic, each.partition) == ("orders", 0)]
+    assert (orders.start_offset, orders.end_offset) == (0, 60 if name == FIRST else 30)
+
+
+def test_a_checkpoint_that_cannot_be_read_is_no_segment(logs: Path) -> None:
+    path = logs / "replication-offset-checkpoint"
+    path.unlink()
+    path.mkdir()
+    _, report = salvaged(logs)
+    assert any("replication-offset-checkpoint" in str(each) for each in [*report.all_left_out, *report.all_warnings])
 
 
 def test_no_copy_by_the_system(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

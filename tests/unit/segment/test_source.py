@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kafkalog_source.errors import LogDirError
-from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.entries import walk_headers
+from kafkalog_source.segment.entries07 import walk_headers_07
+from kafkalog_source.segment.source import FileChangedError, LocalFile
+from tests.builders import Batch, encode
+from tests.builders.v07 import Message07
 
 
 @pytest.fixture
@@ -71,3 +76,16 @@ def test_holes_are_passed_over(tmp_path: Path) -> None:
         assert source.next_data(1 << 30) == 1 << 30
         assert source.next_data(1 << 31) == 1 << 30
         assert source.bytes_read == 0
+
+
+@pytest.mark.parametrize("is_07", [False, True])
+def test_a_walk_over_headers_ends_when_the_file_shrinks_under_it(tmp_path: Path, is_07: bool) -> None:
+    path = tmp_path / "segment"
+    old, new = Message07(b"x" * 100).encode() * 20_000, encode(Batch(base_offset=i) for i in range(20_000))
+    path.write_bytes(old if is_07 else new)
+    with LocalFile(str(path)) as source:
+        walk: Iterator[object] = (walk_headers_07 if is_07 else walk_headers)(source, 0, 0, 2**63 - 1)
+        next(walk)
+        os.truncate(path, 5000)
+        with pytest.raises(FileChangedError, match="shorter"):
+            list(walk)

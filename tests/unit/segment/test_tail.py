@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 from pathlib import Path
 
 import pytest
@@ -85,9 +84,7 @@ def test_bytes_that_look_like_headers_everywhere_do_not_take_hours(
     monkeypatch.setattr(tail, "_MOST_CHECKED", 1 << 28)
     data = (struct.pack(">qi", 5, 0x00400000) + bytes(4)) * ((8 << 20) // 16)
     with source_of(tmp_path, data) as source:
-        begin = time.monotonic()
         assert next_sound_entry(source, 1, len(data), -1, MAX) is None
-        assert time.monotonic() - begin < 30
         assert source.bytes_read < (1 << 28) + (10 << 20)
 
 

@@ -18,7 +18,6 @@ def in_a_fresh_python(code: str) -> str:
         [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(SOURCES)!r}, {str(ROOT)!r}]\n{code}"],
         capture_output=True,
         text=True,
-        timeout=60,
         check=True,
     )
     return done.stdout.strip()

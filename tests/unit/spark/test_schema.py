@@ -70,8 +70,8 @@ def test_an_unknown_column_lists_what_exists() -> None:
     assert "batchBaseOffset bigint" in message
 
 
-def test_a_column_in_another_case_suggests_the_right_one() -> None:
-    assert "Did you mean timestampType?" in refusal(struct(("TIMESTAMPTYPE", IntegerType())))
+def test_a_misspelled_column_suggests_the_right_one_in_any_case() -> None:
+    assert "Did you mean timestampType?" in refusal(struct(("TIMESTAMPTYP", IntegerType())))
 
 
 @pytest.mark.parametrize(
@@ -143,3 +143,20 @@ def test_the_view_of_batches_has_columns_of_its_own(mode: str) -> None:
 def test_headers_cannot_be_named_and_left_out() -> None:
     options = ReadOptions(paths=("/x",), include_headers=False)
     assert "includeHeaders is false" in refusal(struct(("headers", SPARK_TYPES["headers"])), options)
+
+
+def test_upper_and_lower_case_are_one_and_the_columns_are_spelled_as_documented() -> None:
+    schema = struct(("OFFSET", LongType()), ("valuesize", IntegerType()), ("_Corrupt_Record", StringType()))
+    assert projected_columns(schema, OPTIONS) == ("offset", "valueSize", "_corrupt_record")
+    permissive = ReadOptions(paths=("/x",), mode="PERMISSIVE")
+    assert projected_columns(schema, permissive) == ("offset", "valueSize", "_corrupt_record")
+
+
+def test_two_spellings_of_a_column_are_one_column_twice() -> None:
+    assert "names column offset twice" in refusal(struct(("offset", LongType()), ("Offset", LongType())))
+
+
+def test_a_time_without_zone_says_which_type_to_write() -> None:
+    said = refusal(struct(("timestamp", TimestampNTZType())))
+    assert "column timestamp has another type (found timestamp_ntz, expected timestamp)" in said
+    assert "Write timestamp timestamp_ltz" in said

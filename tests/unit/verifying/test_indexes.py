@@ -10,7 +10,7 @@ import pytest
 
 from kafkalog_source.verifying import Severity
 from tests.builders import Batch, Record, end_marker
-from tests.builders.index_files import read_entries, write_indexed, write_partition
+from tests.builders.index_files import read_entries, write_checkpoint, write_indexed, write_partition
 from tests.builders.transactions import txn_index
 from tests.unit.verifying.conftest import TIME, batches, check, only, times
 
@@ -76,6 +76,7 @@ def test_offsets_beyond_the_largest(tmp_path: Path) -> None:
     base = 2**63 - 2
     write_indexed(write_partition(tmp_path), [], base_offset=base)
     (tmp_path / "topic-0" / f"{base:020d}.index").write_bytes(struct.pack(OFFSETS, 9, 9))
+    write_checkpoint(tmp_path / "log-start-offset-checkpoint", {})
     assert "above the largest" in only(check(tmp_path)).problem
 
 

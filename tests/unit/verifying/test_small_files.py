@@ -111,3 +111,16 @@ def test_snapshots_of_the_metadata_log(logs: Path) -> None:
     path.write_bytes(whole[:70] + b"\xff" + whole[71:])
     age(path)
     assert "checksum" in only(check(logs), Severity.DAMAGE).problem
+
+
+def test_indexes_of_a_segment_that_cannot_be_opened_are_no_orphans(logs: Path) -> None:
+    """What is wrong is said once; of a segment that is not there at all the indexes are left over."""
+    segment = logs / "orders-0" / "00000000000000000000.log"
+    segment.unlink()
+    segment.mkdir()
+    finding = only(check(logs), Severity.DAMAGE)
+    assert finding.file == str(segment)
+    segment.rmdir()
+    assert {finding.problem for finding in check(logs).all_findings} == {
+        "an orphaned index file, with no corresponding log file"
+    }

@@ -12,13 +12,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kafkalog_source._core.outcomes import TransactionStates
-from kafkalog_source.errors import DataLossError
+from kafkalog_source.errors import DataLossError, KafkaLogError
 from kafkalog_source.logdir import list_logs
-from kafkalog_source.reading.doubts import PassedDamage, largest_checked, notice_gap
+from kafkalog_source.reading.live import check_inode, has_changed
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET, PartitionOffsets
 from kafkalog_source.reading.recovery import as_cut
 from kafkalog_source.reading.splits import TransactionHistory, TransactionsAhead
-from kafkalog_source.reading.transactions import PartitionTransactions
+from kafkalog_source.reading.transactions.history import PartitionHistory, from_side_files
+from kafkalog_source.reading.transactions.lost_markers import PassedDamage, largest_checked, notice_gap
+from kafkalog_source.segment.opening import open_seeker
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 
@@ -29,8 +31,11 @@ if TYPE_CHECKING:
     from kafkalog_source.logdir import PartitionLog
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.splits import SplitRange
+    from kafkalog_source.segment.seek import SegmentPlace
 
 _END = object()
+_MOST_LISTINGS = 5
+"""How often later segments are listed anew while they come and go."""
 
 
 def states_of(history: TransactionHistory) -> TransactionStates:
@@ -53,7 +58,7 @@ class TransactionFinder:
         self.options = options
         self._directory: str | None = None
         self._log: PartitionLog | None = None
-        self._known: PartitionTransactions | None = None
+        self._known: PartitionHistory | None = None
         self.bytes_read = 0
         self.warnings: list[str] = []
 
@@ -66,8 +71,12 @@ class TransactionFinder:
         if not numbers:
             return None
         if self._known is None:
-            self._known = PartitionTransactions(PartitionOffsets(log), self.options)
+            self._known = from_side_files(PartitionOffsets(log), self.options)
         return self._known.of_segment(numbers[0])
+
+    def forget(self) -> None:
+        """List the partition anew when it is asked for next."""
+        self._log = self._known = None
 
     def listed(self, path: str, ahead: TransactionsAhead) -> PartitionLog:
         """The partition that the segment `path` lies in, as far as it reached when the read was planned.
@@ -142,26 +151,57 @@ class Lookahead:
         return self._tracker.known_below, ()
 
     def _all_steps(self) -> Generator[None, None, None]:
-        """Go through the headers of the range's segment and of those behind it."""
+        """Go through the headers of the range's segment and of those after it."""
         assert self._pass is not None
         yield from self._pass.steps()
         self._is_behind = True
         if self._ahead.base_offset == self._ahead.last_base_offset or self._ahead.lone:
             return
-        log = self._finder.listed(self._each.path, self._ahead)
-        for segment, place in zip(log.segments, PartitionOffsets(log).places(), strict=True):
-            if place.least <= self._ahead.base_offset:
-                continue
-            if self._tracker.is_settled:
+        for _ in range(_MOST_LISTINGS):
+            try:
+                yield from self._later_steps()
                 return
-            finder = self._finder
-            finder.bytes_read += notice_gap(log, place.least, self._tracker, finder.options, finder.warnings)
+            except KafkaLogError as error:
+                if not has_changed(error):
+                    raise
+                self._finder.forget()
+                changed = error
+        # Not the error itself: that would have the rows of this range looked up again, which have not changed.
+        raise DataLossError(
+            "segments came and went while markers of transactions were looked for in them",
+            file=self._each.path,
+            found=str(changed),
+            remedy="A broker is at work on the partition: read again, or read a snapshot of the directory",
+        ) from changed
+
+    def _later_steps(self) -> Generator[None, None, None]:
+        """Go through the headers of the segments after the range's own, from the last offset on that was followed."""
+        finder, tracker = self._finder, self._tracker
+        log = finder.listed(self._each.path, self._ahead)
+        for segment, place in zip(log.segments, PartitionOffsets(log).places(), strict=True):
+            reached = max(self._ahead.bound, tracker.last_offset + 1)
+            if place.bound <= reached:
+                continue
+            if tracker.is_settled:
+                return
+            finder.bytes_read += notice_gap(log, place.least, tracker, finder.options, finder.warnings)
             with LocalFile(segment.path) as source:
+                check_inode(source, segment.inode)
                 try:
-                    passed = self._pass_over(source, place.least, place.bound, segment.size, segment.txn_index)
+                    least = max(place.least, reached)
+                    passed = self._pass_over(source, least, place.bound, segment.size, segment.txn_index)
+                    passed.position = self._position_of(reached, place) if reached > place.least else 0
                     yield from passed.steps()
                 finally:
-                    self._finder.bytes_read += source.bytes_read
+                    finder.bytes_read += source.bytes_read
+
+    def _position_of(self, offset: int, place: SegmentPlace) -> int:
+        """Where the first batch begins with offsets from `offset` on: compaction put it into this segment."""
+        with open_seeker(place) as seeker:
+            # What is damaged is reported by the pass over the headers.
+            header = next(seeker.headers_from(offset, lambda _: None), None)
+            self._finder.bytes_read += seeker.bytes_read
+            return seeker.source.size if header is None else header.position
 
     def _txn_index(self) -> str | None:
         """That of the range's segment."""
@@ -185,15 +225,23 @@ class Lookahead:
 
 
 def _as_planned(log: PartitionLog, ahead: TransactionsAhead) -> PartitionLog:
+    """The partition without what came later than the plan.
+
+    The last segment of the plan may be shorter now: a preallocated end was cut off. It may be gone: compaction put what
+    is left of it into one before it, all of which counts then.
+    """
     segments = [each for each in log.segments if each.base_offset <= ahead.last_base_offset]
-    if not segments or segments[-1].base_offset != ahead.last_base_offset or segments[-1].size < ahead.last_size:
+    if not segments:
         raise DataLossError(
             "the partition no longer reaches as far as when the read was planned",
             file=log.path,
-            expected=f"a segment of base offset {ahead.last_base_offset} with {ahead.last_size} bytes",
-            remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
+            found=f"{log.segments[0].base_offset} as its first offset" if log.segments else "no segment",
+            expected=f"a segment that begins at or below offset {ahead.last_base_offset}",
+            remedy="Retention or something else removed it meanwhile: read again, or read a snapshot of the directory",
         )
-    if ahead.is_cut:
-        return as_cut(replace(log, segments=tuple(segments)), len(segments) - 1, ahead.last_size)
-    segments[-1] = replace(segments[-1], size=ahead.last_size)
+    if segments[-1].base_offset == ahead.last_base_offset:
+        size = min(segments[-1].size, ahead.last_size)
+        if ahead.is_cut:
+            return as_cut(replace(log, segments=tuple(segments)), len(segments) - 1, size)
+        segments[-1] = replace(segments[-1], size=size)
     return replace(log, segments=tuple(segments))

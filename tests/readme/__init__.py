@@ -1,1 +1,0 @@
-"""The README's code blocks, run as a reader would run them."""
