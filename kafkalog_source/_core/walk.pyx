@@ -155,8 +155,8 @@ cdef class Entries:
         return code
 
     def skip_to(self, int64_t last_offset):
-        """Go on after a damaged region whose last offset is known; offsets must rise from there."""
-        self.last_offset = max(self.last_offset, last_offset)
+        """Go on as if `last_offset` were that of the last entry, even if one that was found lies above it."""
+        self.last_offset = last_offset
 
     def entry(self, Py_ssize_t index):
         """(start, size, magic, attributes, first offset, last offset) of an entry of this window."""

@@ -61,14 +61,13 @@ def make_decoder(
     low: int,
     high: int,
     transactions: TransactionStates | FindTransactions | None = None,
-    kind: type[Decoder] = Decoder,
 ) -> Decoder:
-    """A decoder of the class `kind` that appends the records with offsets in [low, high) to `columns`.
+    """A decoder that appends the records with offsets in [low, high) to `columns`.
 
     `transactions` may be a function, which is asked at the first batch of a transaction; see `Decoder`.
     """
     known = transactions if isinstance(transactions, TransactionStates) else None
-    return kind(
+    return Decoder(
         columns,
         crc32c,
         crc32,
@@ -87,13 +86,8 @@ def make_decoder(
 
 
 def make_decoder_07(
-    columns: Columns,
-    decompressor: Decompressor,
-    settings: DecodeSettings,
-    low: int,
-    high: int,
-    kind: type[Decoder07] = Decoder07,
+    columns: Columns, decompressor: Decompressor, settings: DecodeSettings, low: int, high: int
 ) -> Decoder07:
     """The same for segments of Kafka 0.7, which have no control records."""
     nested = NestedDecompressor(decompressor)
-    return kind(columns, crc32, nested, low=low, high=high, verify=settings.verify_checksums)
+    return Decoder07(columns, crc32, nested, low=low, high=high, verify=settings.verify_checksums)

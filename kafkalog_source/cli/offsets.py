@@ -9,9 +9,9 @@ from kafkalog_source.reading.splits import Split, SplitRange
 from kafkalog_source.segment.bounds import next_offset
 from kafkalog_source.segment.entries import EntryHeader, read_header
 from kafkalog_source.segment.opening import open_seeker
-from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.seek import Seeker, SegmentPlace
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
 
 __all__ = ["first_offset", "last_offset"]
 

@@ -9,8 +9,9 @@ from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.batch import DecodeSettings, make_decoder
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.reading.partition_offsets import MAX_OFFSET
-from kafkalog_source.segment.damage import raise_damage
-from kafkalog_source.segment.rows import Span, SpanReader
+from kafkalog_source.segment.damage import Damage, raise_damage
+from kafkalog_source.segment.reader import Run, SpanReader
+from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kafkalog_source.reading.options import ReadOptions
-    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.entries import EntryHeader
     from kafkalog_source.segment.seek import SegmentPlace
     from kafkalog_source.segment.source import LocalFile
@@ -47,8 +47,10 @@ def rows_of_entry(
     is_last = place.bound == MAX_OFFSET
     end = header.position + header.size
     span = Span(header.position, end, place.least, place.bound, place.bound, is_last, is_last)
-    for _ in SpanReader(source, span, decoder, Scratch(), largest, on_damage):
-        full = batches.finish()
+    for event in SpanReader(source, span, decoder, Scratch(), largest):
+        if isinstance(event, Damage):
+            on_damage(event)
+        full = batches.finish() if isinstance(event, Run) and event.is_full else None
         if full is not None:
             yield full
     last = batches.finish()

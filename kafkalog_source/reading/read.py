@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkalog_source._core.memory import BlockPool, Scratch
@@ -23,8 +22,8 @@ from kafkalog_source.reading.retry import look_up_again
 from kafkalog_source.reading.splits import TransactionHistory
 from kafkalog_source.reading.transactions.lookahead import Lookahead, TransactionFinder, states_of
 from kafkalog_source.segment.batch_headers import BatchHeaders
-from kafkalog_source.segment.opening import span_reader
-from kafkalog_source.segment.rows import SpanReader
+from kafkalog_source.segment.damage import Damage
+from kafkalog_source.segment.reader import End, Run, SpanReader
 from kafkalog_source.segment.source import FileChangedError
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from kafkalog_source.reading.options import ReadOptions
     from kafkalog_source.reading.splits import Split, SplitRange
     from kafkalog_source.segment.batch_headers import HeaderReader
-    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.reader import Event
     from kafkalog_source.segment.source import LocalFile
 
 _log = logging.getLogger("kafkalog")
@@ -74,7 +73,6 @@ class SplitReader:
         self._batches = BatchRows(columns, self._headers.table) if options.view == "batches" else self._records
         self._rows = Rows(view_schema(columns, options.view), options.view)
         self._policy = DamagePolicy(options)
-        self._is_behind_damage = False
         self._decompressor = Decompressor(self._largest_batch)
         self.report = Report()
 
@@ -121,24 +119,23 @@ class SplitReader:
                 waiting.extendleft(reversed(found.ranges))
 
     def _read_range(self, source: LocalFile, each: SplitRange) -> Iterator[pa.RecordBatch]:
-        on_damage = partial(self._damaged, each=each)
         transactions = self._transactions(source, each)
         reader: HeaderReader
         if isinstance(self._batches, BatchRows):
-            reader = self._headers.reader(source, each.span, each.low, each.high, on_damage)
+            reader = self._headers.reader(source, each.span, each.low, each.high)
         else:
             decoder = self._decoder(each, transactions)
-            reader = span_reader(source, each.span, decoder, self._window, self._largest_batch, on_damage)
+            reader = SpanReader(source, each.span, decoder, self._window, self._largest_batch)
+        next_offset: int | None = None
         try:
-            for _ in reader:
-                if self._is_behind_damage:
-                    self._is_behind_damage = False
-                    yield from self._rows.take()
+            for event in reader:
+                if isinstance(event, End):
+                    next_offset = event.next_offset
                 else:
-                    yield from self._rows.take_full(each, self._finished())
+                    yield from self._batches_at(event, each)
             yield from self._rows.end(each)
-            if each.span.to_file_end and reader.next_offset is not None:
-                self._warn(self._gaps.check(each, reader.next_offset))
+            if each.span.to_file_end and next_offset is not None:
+                self._warn(self._gaps.check(each, next_offset))
         except FileChangedError:
             self._reached = reader.reached if isinstance(reader, SpanReader) else None
             raise
@@ -151,6 +148,14 @@ class SplitReader:
                 self._warn(warning)
             self._finder.warnings.clear()
             self.report.batches += reader.batches
+
+    def _batches_at(self, event: Event, each: SplitRange) -> Iterator[pa.RecordBatch]:
+        """The Arrow batches that are finished where an event is met."""
+        if isinstance(event, Damage):
+            self._damaged(event, each)
+            yield from self._rows.take()
+        elif isinstance(event, Run) and event.is_full:
+            yield from self._rows.take_full(each, self._finished())
 
     def _transactions(self, source: LocalFile, each: SplitRange) -> TransactionStates | Lookahead | None:
         if not self._asks_for_transactions or each.transactions is None:
@@ -174,7 +179,6 @@ class SplitReader:
         self.report.damage.append(damage)
         if self._policy.gives_row(damage):
             self._rows.add(damage, each, self._finished())
-        self._is_behind_damage = True
 
     def _finished(self) -> pa.RecordBatch | None:
         rows = self._batches.finish()

@@ -18,8 +18,8 @@ from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.splits import SplitRange
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.recovery import find_cut
-from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
 from kafkalog_source.segment.tail import is_zero_to_end
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.reading.gaps import continuation_of
 from kafkalog_source.reading.splits import SplitRange, TransactionsAhead
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
     from kafkalog_source.logdir import PartitionLog, SegmentFile

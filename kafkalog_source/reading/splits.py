@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkalog_source.segment.damage import Damage
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.span import Span
 
 
 @dataclass(frozen=True, slots=True)

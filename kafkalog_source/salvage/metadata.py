@@ -10,9 +10,9 @@ from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.logdir.access import entries
 from kafkalog_source.salvage.report import LeftOut
 from kafkalog_source.salvage.writing import new_file, write_file
-from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.side_file import SideFileError, read_side_file
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
     from kafkalog_source.salvage.report import PartitionReport

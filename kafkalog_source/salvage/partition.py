@@ -17,8 +17,8 @@ from kafkalog_source.salvage.refusing import cannot_read
 from kafkalog_source.salvage.report import LeftOut, PartitionReport
 from kafkalog_source.salvage.transactions import aborted_transactions, encode, transactions_in_doubt
 from kafkalog_source.salvage.writing import make_directory, new_file, sync_directory, write_file, write_text
-from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

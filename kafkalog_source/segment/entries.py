@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from crc32c import crc32c
 from isal.isal_zlib import crc32
@@ -65,6 +65,55 @@ class EntryHeader:
         return self.last_offset + 1
 
 
+class HeaderWalk(Protocol):
+    """How the headers of a format are walked.
+
+    Attributes
+    ----------
+    entries : Entries
+        Of the window that was walked last.
+    """
+
+    @property
+    def entries(self) -> Entries: ...  # noqa: D102
+
+    def walk(self, window: Scratch, size: int, position: int) -> int:
+        """Walk a window, whose first byte is that at `position`; see `Entries`."""
+        ...
+
+    def header(self, data: memoryview, position: int, index: int) -> EntryHeader:
+        """The header of an entry of the window `data`."""
+        ...
+
+    def large_header(self, data: bytes, position: int) -> EntryHeader | None:
+        """The header of the entry at the beginning of `data`, which does not hold all of it; goes on after that."""
+        ...
+
+
+class BatchWalk:
+    """The `HeaderWalk` of v2 batches and v0 and v1 entries, whose offsets lie in [least, bound)."""
+
+    def __init__(self, least: int, bound: int) -> None:
+        self.entries = Entries(least=least, bound=bound)
+
+    def walk(self, window: Scratch, size: int, position: int) -> int:
+        """See `HeaderWalk`."""
+        return self.entries.walk(window, size)
+
+    def header(self, data: memoryview, position: int, index: int) -> EntryHeader:
+        """See `HeaderWalk`."""
+        return entry_header(data, position, *self.entries.entry(index))
+
+    def large_header(self, data: bytes, position: int) -> EntryHeader | None:
+        """See `HeaderWalk`."""
+        entries = self.entries
+        header = _unwalked_header(data, position, entries.next_size)
+        if header is None or header.first_offset <= entries.last_offset or header.last_offset >= entries.bound:
+            return None
+        entries.skip_to(header.last_offset)
+        return header
+
+
 class HeaderRun:
     """The headers that one window holds, valid until the next is read.
 
@@ -73,19 +122,19 @@ class HeaderRun:
     count : int
     """
 
-    def __init__(self, position: int, entries: Entries, data: memoryview) -> None:
-        self.count = entries.count
+    def __init__(self, walk: HeaderWalk, position: int, data: memoryview) -> None:
+        self.count = walk.entries.count
+        self._walk = walk
         self._position = position
-        self._entries = entries
         self._data = data
 
     def header(self, index: int) -> EntryHeader:
         """The header of this number."""
-        return _header(self._data, self._position, *self._entries.entry(index))
+        return self._walk.header(self._data, self._position, index)
 
     def end(self, index: int) -> int:
         """The position behind the entry of this number."""
-        start, size, *_ = self._entries.entry(index)
+        start, size, *_ = self._walk.entries.entry(index)
         return self._position + start + size
 
 
@@ -106,7 +155,7 @@ class LargeEntry:
         return self._header.position + self._header.size
 
 
-def walk_runs(source: LocalFile, start: int, least: int, bound: int) -> Iterator[HeaderRun | LargeEntry]:
+def walk_runs(source: LocalFile, start: int, walk: HeaderWalk) -> Iterator[HeaderRun | LargeEntry]:
     """The headers from position `start` on, up to the end of the file or the first that is no header, by windows.
 
     Only as much is read as the headers need when batches are large; small ones are read in windows.
@@ -116,10 +165,8 @@ def walk_runs(source: LocalFile, start: int, least: int, bound: int) -> Iterator
     FileChangedError
         The file has become shorter since it was opened.
     """
-    window = Scratch()
-    entries = Entries(least=least, bound=bound)
-    position = start
-    want = _FIRST_WINDOW_SIZE
+    window, entries = Scratch(), walk.entries
+    position, want = start, _FIRST_WINDOW_SIZE
     while position < source.size:
         want = min(want, source.size - position)
         window.reserve(want)
@@ -127,23 +174,21 @@ def walk_runs(source: LocalFile, start: int, least: int, bound: int) -> Iterator
             got = source.read_into(position, room)
         if got < want:
             raise shorter_error(source.path, position + got, source.size)
-        code = entries.walk(window, got)
+        code = walk.walk(window, got, position)
         with window.view(0, got) as data:
             if entries.count:
-                yield HeaderRun(position, entries, data)
-                large = None
-            else:
-                large = _unwalked_header(bytes(data[:V2_HEADER_SIZE]), position, entries.next_size)
+                yield HeaderRun(walk, position, data)
+            head = bytes(data[:V2_HEADER_SIZE])
         position += entries.walked
         if code == CODE["end"]:
             want = min(max(4 * want, _FIRST_WINDOW_SIZE), _WINDOW_SIZE)
         elif code != CODE["incomplete"] or entries.next_size > source.size - position:
             return
         elif entries.count == 0:
-            if large is None or large.first_offset <= entries.last_offset or large.last_offset >= bound:
+            large = walk.large_header(head, position)
+            if large is None:
                 return
             yield LargeEntry(large)
-            entries.skip_to(large.last_offset)
             position += large.size
             # Of large entries the header is enough.
             want = V2_HEADER_SIZE if large.size > _FIRST_WINDOW_SIZE else _FIRST_WINDOW_SIZE
@@ -151,7 +196,7 @@ def walk_runs(source: LocalFile, start: int, least: int, bound: int) -> Iterator
 
 def walk_headers(source: LocalFile, start: int, least: int, bound: int) -> Iterator[EntryHeader]:
     """The headers of `walk_runs`, one by one."""
-    for run in walk_runs(source, start, least, bound):
+    for run in walk_runs(source, start, BatchWalk(least, bound)):
         for index in range(run.count):
             yield run.header(index)
 
@@ -166,7 +211,7 @@ def read_header(source: LocalFile, position: int) -> EntryHeader | None:
     entries = Entries(least=-(2**63) + 1)
     code = entries.walk(window, len(data))
     if entries.count:
-        return _header(memoryview(data), position, *entries.entry(0))
+        return entry_header(memoryview(data), position, *entries.entry(0))
     if code != CODE["incomplete"] or entries.next_size <= len(data) or entries.next_size > source.size - position:
         return None
     return _unwalked_header(data, position, entries.next_size)
@@ -180,10 +225,10 @@ def _unwalked_header(data: bytes, position: int, size: int) -> EntryHeader | Non
     magic = data[MAGIC_POSITION]
     delta = struct.unpack_from(">i", data, 23)[0] if magic == 2 else 0
     attributes = data[22 if magic == 2 else 17]
-    return _header(memoryview(data), position, 0, size, magic, attributes, first_offset, first_offset + delta)
+    return entry_header(memoryview(data), position, 0, size, magic, attributes, first_offset, first_offset + delta)
 
 
-def _header(
+def entry_header(
     data: memoryview,
     position: int,
     start: int,
@@ -193,6 +238,7 @@ def _header(
     first_offset: int,
     last_offset: int,
 ) -> EntryHeader:
+    """The header at `start` of `data`, whose first byte is that at `position`, with what `Entries` knows of it."""
     base_timestamp, max_timestamp = NO_TIMESTAMP, NO_TIMESTAMP
     compressed = attributes & _CODEC_MASK != 0
     record_count = None if compressed else 1

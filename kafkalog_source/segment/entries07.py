@@ -13,20 +13,17 @@ from typing import TYPE_CHECKING
 
 from isal.isal_zlib import crc32
 
-from kafkalog_source._core.codes import CODE
-from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.walk07 import Entries07
 from kafkalog_source.errors import CorruptBatchError
 from kafkalog_source.format import NO_TIMESTAMP
-from kafkalog_source.segment.entries import EntryHeader
-from kafkalog_source.segment.source import shorter_error
+from kafkalog_source.segment.entries import EntryHeader, walk_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kafkalog_source._core.memory import Scratch
     from kafkalog_source.segment.source import LocalFile
 
-_WINDOW_SIZE = 1 << 18
 _LENGTH_SIZE = 4
 SMALLEST_SIZE = 9
 _CODEC_MASK = 3
@@ -58,79 +55,66 @@ def check_reach(path: str, base_offset: int, size: int) -> None:
         )
 
 
-def walk_headers_07(source: LocalFile, start: int, base_offset: int, bound: int) -> Iterator[MessageHeader07]:
+class MessageWalk07:
+    """The `HeaderWalk` of messages of Kafka 0.7, of which none begins at or above offset `stop`."""
+
+    def __init__(self, base_offset: int, bound: int, stop: int = MAX_OFFSET) -> None:
+        self.entries: Entries07 = Entries07(least=base_offset, bound=bound, stop=stop)
+        self._base_offset = base_offset
+
+    def walk(self, window: Scratch, size: int, position: int) -> int:
+        """See `HeaderWalk`."""
+        self.entries.origin = self._base_offset + position
+        return self.entries.walk(window, size)
+
+    def header(self, data: memoryview, position: int, index: int) -> MessageHeader07:
+        """See `HeaderWalk`."""
+        at, size, magic, attributes, *_ = self.entries.entry(index)
+        return _header(self._base_offset, position + at, size, magic, attributes)
+
+    def large_header(self, data: bytes, position: int) -> MessageHeader07 | None:
+        """See `HeaderWalk`."""
+        return _header_in(data, position, self._base_offset)
+
+
+def walk_headers_07(source: LocalFile, start: int, base_offset: int, bound: int) -> Iterator[EntryHeader]:
     """The headers from position `start` on, up to the end of the file or the first that is no header."""
-    for position, found in _walk(source, start, base_offset, Entries07(least=base_offset, bound=bound)):
-        if isinstance(found, MessageHeader07):
-            yield found
-        else:
-            for index in range(found.count):
-                yield _entry_header(found, index, position, base_offset)
+    for run in walk_runs(source, start, MessageWalk07(base_offset, bound)):
+        for index in range(run.count):
+            yield run.header(index)
 
 
 def walk_to_07(
     source: LocalFile, start: int, base_offset: int, bound: int, stop: int = MAX_OFFSET
-) -> tuple[int, MessageHeader07 | None]:
+) -> tuple[int, EntryHeader | None]:
     """Walk from position `start` to the first message at or above offset `stop`, or to where none begins.
 
     Returns
     -------
-    tuple of (int, MessageHeader07 or None)
+    tuple of (int, EntryHeader or None)
         The position reached and the header before it. Other headers cost no Python object.
     """
-    last: MessageHeader07 | None = None
-    for position, found in _walk(source, start, base_offset, Entries07(least=base_offset, bound=bound, stop=stop)):
-        if isinstance(found, MessageHeader07):
-            last = found
-        elif found.count:
-            last = _entry_header(found, found.count - 1, position, base_offset)
+    last: EntryHeader | None = None
+    for run in walk_runs(source, start, MessageWalk07(base_offset, bound, stop)):
+        last = run.header(run.count - 1)
     return start if last is None else last.position + last.size, last
-
-
-def _walk(
-    source: LocalFile, position: int, base_offset: int, entries: Entries07
-) -> Iterator[tuple[int, Entries07 | MessageHeader07]]:
-    """Windows with their headers in `entries`, and between them the headers of messages that are larger."""
-    window = Scratch()
-    want = 4096
-    while position < source.size:
-        want = min(want, source.size - position)
-        window.reserve(want)
-        with window.view(0, want) as room:
-            got = source.read_into(position, room)
-        if got < want:
-            raise shorter_error(source.path, position + got, source.size)
-        entries.origin = base_offset + position
-        code = entries.walk(window, got)
-        yield position, entries
-        position += entries.walked
-        if code == CODE["end"]:
-            want = min(4 * want, _WINDOW_SIZE)
-        elif code != CODE["incomplete"] or entries.next_size > source.size - position:
-            return
-        elif entries.count == 0:
-            header = read_header_07(source, position, base_offset, entries.bound)
-            if header is None:
-                return
-            yield position, header
-            position += header.size
-
-
-def _entry_header(entries: Entries07, index: int, position: int, base_offset: int) -> MessageHeader07:
-    at, size, magic, attributes, *_ = entries.entry(index)
-    return _header(base_offset, position + at, size, magic, attributes)
 
 
 def read_header_07(source: LocalFile, position: int, base_offset: int, bound: int) -> MessageHeader07 | None:
     """The header at `position`, or None where none can be, or where it passes the end of the file or `bound`."""
-    head = source.read(position, _LENGTH_SIZE + 2)
+    header = _header_in(source.read(position, _LENGTH_SIZE + 2), position, base_offset)
+    if header is None or header.size > source.size - position or header.next_offset > bound:
+        return None
+    return header
+
+
+def _header_in(head: bytes, position: int, base_offset: int) -> MessageHeader07 | None:
+    """The header at the beginning of some bytes, or None where none can be, wherever its message ends."""
     if len(head) < _LENGTH_SIZE + 1:
         return None
     length, magic = struct.unpack_from(">ib", head)
     size = _LENGTH_SIZE + length
     if magic not in (0, 1) or size < SMALLEST_SIZE + magic or len(head) < _LENGTH_SIZE + 1 + magic:
-        return None
-    if size > source.size - position or base_offset + position + size > bound:
         return None
     return _header(base_offset, position, size, magic, head[_LENGTH_SIZE + 1] if magic else 0)
 

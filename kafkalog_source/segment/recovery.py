@@ -21,12 +21,12 @@ from crc32c import crc32c
 from isal.isal_zlib import crc32
 
 from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
-from kafkalog_source.segment.checking import check_span
+from kafkalog_source.segment.checking import checked_events
+from kafkalog_source.segment.damage import Damage
 from kafkalog_source.segment.entries07 import MAX_OFFSET, SMALLEST_SIZE, message_is_sound
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
-    from kafkalog_source.segment.damage import Damage
     from kafkalog_source.segment.source import LocalFile
 
 _TO_MAGIC = MAGIC_POSITION + 1
@@ -53,55 +53,49 @@ class Cut:
 
 def find_cut(source: LocalFile, base_offset: int, end: int, largest_batch: int, *, is_07: bool = False) -> Cut | None:
     """Where a broker's recovery cuts the first `end` bytes of a segment; None if nowhere."""
-    pass_ = _Pass07(source, end) if is_07 else _Pass(source, end)
+    broker = _Broker07(source, end) if is_07 else _Broker(source, end)
     base_07 = base_offset if is_07 else None
-    while pass_.position < end:
+    start: int | None = 0
+    while start is not None and start < end:
         # Zeros are no end here, because a broker cuts them off and, behind them, all later segments.
-        span = Span(pass_.position, end, base_offset, MAX_OFFSET, MAX_OFFSET, False, False, base_07)
-        try:
-            check_span(source, span, pass_.check, largest_batch)
-        except _FoundCut as found:
-            return found.cut
-        except _GoOn:
-            continue
-        return None
+        span = Span(start, end, base_offset, MAX_OFFSET, MAX_OFFSET, False, False, base_07)
+        start = None
+        for event in checked_events(source, span, largest_batch):
+            if not isinstance(event, Damage):
+                continue
+            region_end = event.position + event.size
+            kept = broker.end_of_kept(event.position, region_end)
+            if kept < region_end:
+                return Cut(kept, broker.ends_early(kept), event)
+            if kept > region_end:
+                # What a broker keeps ends where no batch is known to begin.
+                start = kept
+                break
     return None
 
 
-class _FoundCut(Exception):
-    def __init__(self, cut: Cut) -> None:
-        self.cut = cut
+class _Broker:
+    """What a broker's recovery believes, which may be more than those want who read records."""
 
-
-class _GoOn(Exception):
-    """What a broker keeps ends where no batch is known to begin."""
-
-
-class _Pass:
     def __init__(self, source: LocalFile, end: int) -> None:
         self._source = source
         self._end = end
-        self.position = 0
 
-    def check(self, damage: Damage) -> None:
-        """Go through a region as a broker would: it may be bad only for those who want to read its records."""
-        at, region_end = damage.position, damage.position + damage.size
-        while at < region_end:
-            kept = self._end_of_kept(at)
-            if kept is None:
-                raise _FoundCut(Cut(at, self._ends_early(at), damage))
-            at = kept
-        if at > region_end:
-            self.position = at
-            raise _GoOn
+    def end_of_kept(self, position: int, end: int) -> int:
+        """Where the batches end that a broker keeps from `position` on, to the first that ends at `end` or after."""
+        kept: int | None = position
+        while kept is not None and kept < end:
+            position, kept = kept, self._end_of_batch(kept)
+        return position if kept is None else kept
 
-    def _ends_early(self, position: int) -> bool:
+    def ends_early(self, position: int) -> bool:
+        """Whether the file ends inside the batch at `position`, if its length is to be believed."""
         head = self._source.read(position, LOG_OVERHEAD)
         if self._end - position <= _TO_MAGIC:
             return True
         return LOG_OVERHEAD + int.from_bytes(head[8:], "big", signed=True) > self._end - position
 
-    def _end_of_kept(self, position: int) -> int | None:
+    def _end_of_batch(self, position: int) -> int | None:
         """Where the batch at `position` ends, if a broker keeps it."""
         if self._end - position <= _TO_MAGIC:
             return None
@@ -125,12 +119,12 @@ class _Pass:
         return checksum
 
 
-class _Pass07(_Pass):
-    def _ends_early(self, position: int) -> bool:
+class _Broker07(_Broker):
+    def ends_early(self, position: int) -> bool:
         length = self._length(position)
         return length is None or position + 4 + length > self._end
 
-    def _end_of_kept(self, position: int) -> int | None:
+    def _end_of_batch(self, position: int) -> int | None:
         length = self._length(position)
         if length is None or 4 + length < SMALLEST_SIZE or position + 4 + length > self._end:
             return None

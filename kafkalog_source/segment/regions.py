@@ -1,10 +1,9 @@
 """How far a bad region reaches.
 
 A damaged length must cost one batch and not those behind it, and what a record
-holds must not be taken for a batch of the log. So a length is believed if the
-checksum is right over that many bytes, or if it leads to a batch whose checksum
-is right. If not, the best proof of a batch's end is its own checksum: when only
-the length is damaged, it is right up to one of the places where another batch begins.
+holds must not be taken for a batch of the log. `Evidence` ranks what tells where a
+bad batch ends. The best is its own checksum: when only the length is damaged, it
+is right up to one of the places where another batch begins.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from kafkalog_source.segment.tail import FEWEST_ZEROS, begins_cut, end_of_data, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kafkalog_source.segment.entries import EntryHeader
     from kafkalog_source.segment.source import LocalFile
 
 _LONGEST_CHAIN = 64
@@ -42,6 +42,21 @@ _MOST_READ, _MOST_TIMES_READ = 4 << 30, 16
 """What is read in all, in bytes and times the file's size: bytes made to look like headers must not take hours."""
 
 
+class Evidence(Enum):
+    """What tells that a bad batch ends at a place; the better comes first."""
+
+    OWN_CHECKSUM = "own checksum"
+    """The batch's checksum is right if it ends there."""
+    GOOD_LEAD = "good lead"
+    """Its length leads there, and the headers from there on to a batch whose checksum is right."""
+    BORDER = "border"
+    """Its length leads there, and everything ends there or where the headers from there on lead to."""
+    NEXT_BATCH = "next batch"
+    """A batch begins there whose checksum is right, and none before it."""
+    NOTHING = "nothing"
+    """No batch is found any more, so that everything to the range's end is bad."""
+
+
 @dataclass(frozen=True, slots=True)
 class End:
     """Where reading goes on behind something bad.
@@ -49,33 +64,42 @@ class End:
     Attributes
     ----------
     position : int
-    is_proved : bool
-        Whether a checksum proves that a batch ends there.
+    evidence : Evidence
     holds_batch : bool
         Whether what lies before it seems to hold a good batch, which may be one of the log or what a record holds.
     """
 
     position: int
-    is_proved: bool
+    evidence: Evidence
     holds_batch: bool = False
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether a checksum proves that a batch ends there."""
+        return self.evidence is Evidence.OWN_CHECKSUM
 
-@dataclass(frozen=True, slots=True)
-class Resume:
-    """Where reading goes on behind those of a window's entries that are decoded.
+
+class Budget:
+    """How much of a file may be read to find out how far damage reaches: more than it is worth must not take hours.
+
+    Parameters
+    ----------
+    source : LocalFile
 
     Attributes
     ----------
-    position : int
-    too_large : int or None
-        The size of the batch there if it is larger than allowed.
-    is_doubted : bool
-        Whether the batch there contradicts the one behind it.
+    most_read : int
+        The search ends when so many bytes were read of the file in all.
     """
 
-    position: int
-    too_large: int | None = None
-    is_doubted: bool = False
+    def __init__(self, source: LocalFile) -> None:
+        self._source = source
+        self.most_read = source.bytes_read + _MOST_READ + _MOST_TIMES_READ * source.size
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no more may be read."""
+        return self._source.bytes_read >= self.most_read
 
 
 class _Lead(Enum):
@@ -84,6 +108,16 @@ class _Lead(Enum):
     GOOD = 1
     BORDER = 2
     NOWHERE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    """Something bad: its trail, the header there if one can be, where that claims to end, and the offset before it."""
+
+    trail: _Trail
+    header: EntryHeader | None
+    claimed: int | None
+    above: int
 
 
 class Regions:
@@ -98,6 +132,11 @@ class Regions:
         Offsets in it lie below this one.
     to_file_end : bool
         Whether it ends where the file does, and not where another batch begins.
+
+    Attributes
+    ----------
+    budget : Budget
+        For all of the range.
     """
 
     def __init__(self, source: LocalFile, limit: int, bound: int, to_file_end: bool) -> None:
@@ -107,56 +146,68 @@ class Regions:
         self._to_file_end = to_file_end
         self._leads: dict[int, _Lead] = {}
         self._barren = (source.size, -1)
-        self._most_read = source.bytes_read + _MOST_READ + _MOST_TIMES_READ * source.size
-
-    @property
-    def may_read(self) -> bool:
-        """Whether the file may be read on, or more was read of it than damage is worth."""
-        return self._source.bytes_read < self._most_read
+        self.budget = Budget(source)
 
     def end_of(self, position: int, above: int) -> End:
-        """Where reading goes on behind the bad bytes at `position`; all offsets before them are at most `above`."""
+        """Where reading goes on behind the bad bytes at `position`; all offsets before them are at most `above`.
+
+        Where the length there leads is looked at first, since it costs least. If that is nowhere, batches are searched
+        for, of which one may begin where the bad one ends by its own checksum.
+        """
         header = read_header(self._source, position)
         claimed = None if header is None else position + header.size
-        trail = _Trail(self._source, position)
-        if header is None or claimed is None or claimed > self._limit:
-            return self._behind_unknown(trail, position + 1, None, above)
-        if is_sound(self._source, header):
-            return End(claimed, True)
-        shorter = next(self._proved_ends(trail, position + 1, claimed, above), None)
-        if shorter is not None:
-            return End(shorter, True)
-        lead = self._lead_of(claimed, above)
-        if lead is _Lead.NOWHERE:
-            return self._behind_unknown(trail, claimed, claimed, above)
-        if lead is _Lead.BORDER:
-            # Headers alone led there, so that the batch's own checksum is asked first.
-            proved = next(self._proved_ends(trail, claimed, self._limit, above), None)
-            if proved is not None:
-                return End(proved, True)
-        return End(claimed, False)
+        if claimed is not None and claimed > self._limit:
+            claimed = None
+        bad = _Bad(_Trail(self._source, position), header, claimed, above)
+        return self._by_length(bad) or self._by_search(bad)
 
-    def _behind_unknown(self, trail: _Trail, start: int, claimed: int | None, above: int) -> End:
-        """As `end_of`, for a length that leads nowhere; before `start` nothing proves to be its end."""
+    def _by_length(self, bad: _Bad) -> End | None:
+        """The end if the length leads to it or past it: by the batch's own checksum, a good lead or a border."""
+        if bad.header is None or bad.claimed is None:
+            return None
+        if is_sound(self._source, bad.header):
+            return End(bad.claimed, Evidence.OWN_CHECKSUM)
+        shorter = next(self._proved_ends(bad, bad.trail.start + 1, bad.claimed), None)
+        if shorter is not None:
+            return End(shorter, Evidence.OWN_CHECKSUM)
+        lead = self._lead_of(bad.claimed, bad.above)
+        if lead is _Lead.NOWHERE:
+            return None
+        if lead is _Lead.GOOD:
+            return End(bad.claimed, Evidence.GOOD_LEAD)
+        # Headers alone led to the border, so that the batch's own checksum is asked before it is believed.
+        longer = next(self._proved_ends(bad, bad.claimed, self._limit), None)
+        return End(bad.claimed, Evidence.BORDER) if longer is None else End(longer, Evidence.OWN_CHECKSUM)
+
+    def _by_search(self, bad: _Bad) -> End:
+        """The end if the length leads nowhere: by the batch's own checksum, a border right there, or the next batch."""
         first: int | None = None
-        for place in self._sound_places(trail.start, trail.start + 1, self._limit, above):
+        least = bad.trail.start + 1 if bad.claimed is None else bad.claimed
+        for place in self._sound_places(bad.trail.start, bad.trail.start + 1, self._limit, bad.above):
             if first is None:
                 first = place
-            if place >= start and trail.ends_at(place):
-                return End(place, True)
-        if first is None:
-            proved = self._end_before_zeros(trail)
-            if proved is not None:
-                return End(proved, True)
-        if claimed is not None and self._is_border(claimed, above if first is None else None):
-            if first is None or first >= claimed:
-                return End(claimed, False)
-            if self._is_log_before_zeros(first, claimed, above):
-                return End(first, False)
-            return End(claimed, False, holds_batch=True)
-        if trail.ends_at(self._limit):
-            return End(self._limit, True)
-        return End(self._limit if first is None else first, False)
+            # Before the place that the length claims no end was proved.
+            if place >= least and bad.trail.ends_at(place):
+                return End(place, Evidence.OWN_CHECKSUM)
+        proved = self._end_before_zeros(bad.trail) if first is None else None
+        if proved is not None:
+            return End(proved, Evidence.OWN_CHECKSUM)
+        border = self._border_of(bad, first)
+        if border is not None:
+            return border
+        if bad.trail.ends_at(self._limit):
+            return End(self._limit, Evidence.OWN_CHECKSUM)
+        return End(self._limit, Evidence.NOTHING) if first is None else End(first, Evidence.NEXT_BATCH)
+
+    def _border_of(self, bad: _Bad, first: int | None) -> End | None:
+        """The end at the place that the length claims, if that is a border; `first` is where a good batch begins."""
+        if bad.claimed is None or not self._is_border(bad.claimed, bad.above if first is None else None):
+            return None
+        if first is None or first >= bad.claimed:
+            return End(bad.claimed, Evidence.BORDER)
+        if self._is_log_before_zeros(first, bad.claimed, bad.above):
+            return End(first, Evidence.NEXT_BATCH)
+        return End(bad.claimed, Evidence.BORDER, holds_batch=True)
 
     def _end_before_zeros(self, trail: _Trail) -> int | None:
         """The end that its checksum proves of a batch behind which nothing but zeros follow."""
@@ -180,8 +231,9 @@ class Regions:
             first, above = header.position + header.size, header.last_offset
         return True
 
-    def _proved_ends(self, trail: _Trail, start: int, end: int, above: int) -> Iterator[int]:
-        return (place for place in self._sound_places(trail.start, start, end, above) if trail.ends_at(place))
+    def _proved_ends(self, bad: _Bad, start: int, end: int) -> Iterator[int]:
+        places = self._sound_places(bad.trail.start, start, end, bad.above)
+        return (place for place in places if bad.trail.ends_at(place))
 
     def _sound_places(self, position: int, start: int, end: int, above: int) -> Iterator[int]:
         """The first places in [start, end) where a batch begins whose checksum is right and whose offsets fit.
@@ -193,7 +245,7 @@ class Regions:
             barren_from, barren_above = self._barren
             if start >= barren_from and above >= barren_above:
                 return
-            place = next_sound_entry(self._source, start, self._limit, above, self._bound, end, self._most_read)
+            place = next_sound_entry(self._source, start, self._limit, above, self._bound, end, self.budget.most_read)
             if place is None:
                 if end == self._limit:
                     self._barren = (start, above)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from isal.isal_zlib import crc32
 
-from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.walk07 import find_message_07
 from kafkalog_source.segment.entries07 import LARGEST_CHECKED, SMALLEST_SIZE, Proof, sound_header_at
+from kafkalog_source.segment.search import search_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,23 +95,15 @@ class Resync:
             first = self._next_sound(place, end, most_read)
 
     def _next_sound(self, start: int, end: int, most_read: int) -> int | None:
-        window = Scratch()
-        window.reserve(_WINDOW_SIZE)
-        while end - start >= SMALLEST_SIZE:
-            size = min(_WINDOW_SIZE, end - start)
-            with window.view(0, size) as room:
-                got = self._source.read_into(start, room)
-            at = find_message_07(window, 0, got, end - start - got)
+        sizes = SMALLEST_SIZE, _WINDOW_SIZE, _WINDOW_SIZE
+        for position, window, size in search_windows(self._source, start, end, end, *sizes):
+            at = find_message_07(window, 0, size, end - position - size)
             while at >= 0:
                 if self._source.bytes_read > most_read:
                     return None
-                if sound_header_at(self._source, start + at, self._base_offset, self._bound) is not None:
-                    return start + at
-                at = find_message_07(window, at + 1, got, end - start - got)
-            if got < SMALLEST_SIZE:
-                return None
-            # The windows overlap by a header, which may lie across their border.
-            start += got - SMALLEST_SIZE + 1
+                if sound_header_at(self._source, position + at, self._base_offset, self._bound) is not None:
+                    return position + at
+                at = find_message_07(window, at + 1, size, end - position - size)
         return None
 
 

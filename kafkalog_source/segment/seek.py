@@ -12,9 +12,10 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkalog_source.segment.contradictions import TOO_HIGH, refuted_by
+from kafkalog_source.segment.contradictions import TOO_HIGH, judge_offset
 from kafkalog_source.segment.damage import Damage, Kind, raise_damage
 from kafkalog_source.segment.entries import (
+    BatchWalk,
     EntryHeader,
     is_sound,
     read_header,
@@ -160,7 +161,8 @@ class Seeker:
         return self._damage(end, resumed, _NO_BATCH, above + 1), True
 
     def _refuting(self, held: EntryHeader, end: int, above: int) -> EntryHeader | None:
-        return refuted_by(self.source, held, above, self.place.bound, _LARGEST_DECODED)
+        """The header after `held`, if it shows that the offset of `held` is too high."""
+        return judge_offset(self.source, held, above, self.place.bound, _LARGEST_DECODED).following
 
     def _damage(self, position: int, end: int, reason: str, first: int, last: int | None = None) -> Damage:
         size = end - position
@@ -195,7 +197,7 @@ class Seeker:
         regions = Regions(source, source.size, bound, to_file_end=True)
         last: EntryHeader | None = None
         above = self.place.least - 1
-        while position < source.size and regions.may_read:
+        while position < source.size and not regions.budget.is_spent:
             ending = deque(self._walk(position, above + 1), maxlen=_MOST_UNPROVED)
             before = ending[-2].last_offset if len(ending) > 1 else above
             # A length that lies may have led over any number of good batches, so the last header has to be proved.
@@ -290,7 +292,7 @@ class Seeker:
     def _walked_cuts(self, start: int, end: int, size: int) -> Iterator[Cut]:
         piece_start = start
         before: EntryHeader | None = None
-        for run in walk_runs(self.source, start, self.place.least, self.place.bound):
+        for run in walk_runs(self.source, start, BatchWalk(self.place.least, self.place.bound)):
             index = 0
             while True:
                 # Of all headers only those where a piece would become too large are looked at.

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkalog_source.segment.entries import EntryHeader
-    from kafkalog_source.segment.entries07 import MessageHeader07
 
 
 class Seeker07(Seeker):
@@ -42,7 +41,7 @@ class Seeker07(Seeker):
             return last.position
         return end
 
-    def last_header(self, *, behind_damage: bool = False) -> MessageHeader07 | None:
+    def last_header(self, *, behind_damage: bool = False) -> EntryHeader | None:
         """The last header that can be reached, with `behind_damage` also behind damage; None for a file without one."""
         end, header = self._reach(0)
         while behind_damage:
@@ -73,14 +72,14 @@ class Seeker07(Seeker):
                 return header.position
         return None
 
-    def _reach(self, position: int, stop: int = MAX_OFFSET) -> tuple[int, MessageHeader07 | None]:
+    def _reach(self, position: int, stop: int = MAX_OFFSET) -> tuple[int, EntryHeader | None]:
         return walk_to_07(self.source, position, self.place.least, self.place.bound, stop)
 
     def _refuting(self, held: EntryHeader, end: int, above: int) -> EntryHeader | None:
         """A position cannot contradict another one."""
         return None
 
-    def _walk(self, position: int, least: int | None = None) -> Iterator[MessageHeader07]:
+    def _walk(self, position: int, least: int | None = None) -> Iterator[EntryHeader]:
         return walk_headers_07(self.source, position, self.place.least, self.place.bound)
 
     def _behind_damage(self, position: int, above: int) -> int | None:

@@ -1,7 +1,7 @@
 """All batches of a span checked as a read would check them, and those that are good shown to whoever asks.
 
-What is damage here is what is damage in a read, since `SpanReader` decides it in
-both; the records are decoded and thrown away.
+What is damage here is what is damage in a read, since both have the events of a
+`SpanReader`; the records are decoded and thrown away.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kafkalog_source._core.columns import Columns
-from kafkalog_source._core.decode import Decoder
-from kafkalog_source._core.decode07 import Decoder07
 from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import KafkaLogError, LogDirError
 from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.opening import span_reader
+from kafkalog_source.segment.reader import End, Run, SpanReader, Taker
 from kafkalog_source.segment.tail import next_sound_entry
-from kafkalog_source.segment.watching import Taker, Watch, WatchedDecoder, WatchedDecoder07
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from kafkalog_source.segment.rows import Span
+    from kafkalog_source._core.decode import Decoder
+    from kafkalog_source._core.decode07 import Decoder07
+    from kafkalog_source.segment.reader import Event
     from kafkalog_source.segment.source import LocalFile
+    from kafkalog_source.segment.span import Span
 
 __all__ = ["Surveyed", "Surveyor", "Taker"]
 
@@ -89,58 +89,85 @@ class Surveyor:
         KafkaLogError
             The file cannot be read, or is no segment at all.
         """
-        watch = Watch(takers, span)
-        told_to = -1
-
-        def tell(damage: Damage) -> None:
-            nonlocal told_to
-            told_to = max(told_to, damage.position + damage.size)
-            on_damage(damage)
-
-        part = span
+        survey, part = _Survey(span, takers, on_damage), span
         while True:
-            next_offset, unreadable = self._try_to_read(source, part, watch, tell)
+            next_offset, unreadable = self._try_to_read(source, part, survey)
             if unreadable is None:
                 break
-            at, least = unreadable.position or 0, watch.last_offset + 1
-            start = max(watch.position, told_to, part.start)
-            self._read(source, replace(part, start=start, end=at, least=least, to_file_end=False), watch, tell)
-            start = _behind_unreadable(source, at, span, watch.last_offset)
-            tell(_unreadable(unreadable, source.path, at, start, watch.last_offset + 1))
-            part = replace(span, start=start, least=watch.last_offset + 1)
+            at, least = unreadable.position or 0, survey.last_offset + 1
+            start = max(survey.position, part.start)
+            self._read(source, replace(part, start=start, end=at, least=least, to_file_end=False), survey)
+            start = _behind_unreadable(source, at, span, survey.last_offset)
+            survey.lose(_unreadable(unreadable, source.path, at, start, survey.last_offset + 1))
+            part = replace(span, start=start, least=survey.last_offset + 1)
         records, _ = self._columns.take()
-        return Surveyed(watch.batches, records, next_offset)
+        return Surveyed(survey.batches, records, next_offset)
 
-    def _try_to_read(
-        self, source: LocalFile, span: Span, watch: Watch, on_damage: Callable[[Damage], None]
-    ) -> tuple[int | None, KafkaLogError | None]:
+    def _try_to_read(self, source: LocalFile, span: Span, survey: _Survey) -> tuple[int | None, KafkaLogError | None]:
         """Read a span; gives the error, if the disk cannot read a part of it."""
         try:
-            return self._read(source, span, watch, on_damage), None
+            return self._read(source, span, survey), None
         except LogDirError as error:
             if error.position is None or not _is_read_error(error):
                 raise
             # The one that was raised holds on to the memory that was to be filled.
             return None, error.at(source.path, error.position)
 
-    def _read(self, source: LocalFile, span: Span, watch: Watch, on_damage: Callable[[Damage], None]) -> int | None:
+    def _read(self, source: LocalFile, span: Span, survey: _Survey) -> int | None:
         if span.start >= span.end:
-            return watch.last_offset + 1
-        reader = span_reader(source, span, self._decoder(span, watch), self._window, self._largest_batch, on_damage)
-        for _ in reader:
-            pass
-        return reader.next_offset
+            return survey.last_offset + 1
+        return survey.follow(SpanReader(source, span, self._decoder(span), self._window, self._largest_batch))
 
-    def _decoder(self, span: Span, watch: Watch) -> Decoder | Decoder07:
+    def _decoder(self, span: Span) -> Decoder | Decoder07:
         columns, decompressor, settings = self._columns, self.decompressor, self._settings
-        decoder: Decoder | Decoder07
         if span.base_07 is not None:
-            decoder = make_decoder_07(columns, decompressor, settings, 0, _MAX_OFFSET, WatchedDecoder07)
-        else:
-            decoder = make_decoder(columns, decompressor, settings, _LEAST_OFFSET, _MAX_OFFSET, kind=WatchedDecoder)
-        assert isinstance(decoder, WatchedDecoder | WatchedDecoder07)
-        decoder.watch = watch
-        return decoder
+            return make_decoder_07(columns, decompressor, settings, 0, _MAX_OFFSET)
+        return make_decoder(columns, decompressor, settings, _LEAST_OFFSET, _MAX_OFFSET)
+
+
+class _Survey:
+    """How far the survey of a span has come.
+
+    Attributes
+    ----------
+    batches : int
+        Good ones so far.
+    position : int
+        The end of what was good or told to be damaged.
+    last_offset : int
+        Of the last good batch.
+    """
+
+    def __init__(self, span: Span, takers: Sequence[Taker], on_damage: Callable[[Damage], None]) -> None:
+        self._takers = takers
+        self._on_damage = on_damage
+        self.batches = 0
+        self.position = span.start
+        self.last_offset = span.least - 1
+
+    def follow(self, events: Iterable[Event]) -> int | None:
+        """Go through the events of a part; gives the offset that comes next."""
+        next_offset: int | None = None
+        for event in events:
+            match event:
+                case Run():
+                    self._show(event)
+                case Damage():
+                    self.lose(event)
+                case End():
+                    next_offset = event.next_offset
+        return next_offset
+
+    def lose(self, damage: Damage) -> None:
+        """Tell of what is no good."""
+        self.position = max(self.position, damage.position + damage.size)
+        self._on_damage(damage)
+
+    def _show(self, run: Run) -> None:
+        self.batches += run.count
+        for taker in self._takers:
+            run.show(taker)
+        self.position, self.last_offset = max(self.position, run.end), run.last_offset
 
 
 class OwnSurveyor(threading.local):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.walk import EntryFinder
 from kafkalog_source.batch import decoder
 from kafkalog_source.errors import KafkaLogError, UnsupportedFormatError, counted
 from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
 from kafkalog_source.segment.entries import LARGEST_CHECKED, sound_entry_at
+from kafkalog_source.segment.search import search_windows
 
 if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
@@ -87,23 +87,16 @@ def next_sound_entry(
     With `begin_before` it has to begin before that position, and to end at `end` at the latest as ever. The search
     ends when so much was read of the file in all as `most_read` says.
     """
-    last = end if begin_before is None else min(end, begin_before)
-    headers_end = min(end, last + V2_HEADER_SIZE)
-    window, finder = Scratch(), EntryFinder(decoder.C_FUNCTIONS, LARGEST_CHECKED)
+    stop = end if begin_before is None else min(end, begin_before)
+    finder = EntryFinder(decoder.C_FUNCTIONS, LARGEST_CHECKED)
     bound = min(bound, above + _WIDEST_SEGMENT)
     most_read = source.bytes_read + _MOST_CHECKED if most_read is None else most_read
-    want, large_left = _FIRST_WINDOW_SIZE, _MOST_LARGE
-    while start < last:
-        # No header begins in a hole of the file, where all is zero.
-        start = max(start, min(source.next_data(start) - V2_HEADER_SIZE, last))
-        size = min(want, headers_end - start)
-        want = min(4 * want, _WINDOW_SIZE)
-        window.reserve(size)
-        with window.view(0, size) as room:
-            got = source.read_into(start, room)
-        finder.left = _LEAST_COMPARED + _MOST_TIMES_COMPARED * got
-        at = finder.find(window, 0, got, end - start - got, above, bound)
-        while 0 <= at < last - start:
+    large_left = _MOST_LARGE
+    sizes = V2_HEADER_SIZE, _FIRST_WINDOW_SIZE, _WINDOW_SIZE
+    for position, window, size in search_windows(source, start, stop, end, *sizes):
+        finder.left = _LEAST_COMPARED + _MOST_TIMES_COMPARED * size
+        at = finder.find(window, 0, size, end - position - size, above, bound)
+        while 0 <= at < stop - position:
             if source.bytes_read > most_read:
                 return None
             with window.view(at, at + LOG_OVERHEAD) as head:
@@ -113,13 +106,9 @@ def next_sound_entry(
                 large_left, left = large_left - 1, finder.left + LOG_OVERHEAD + length
                 finder = EntryFinder(decoder.C_FUNCTIONS, LARGEST_CHECKED if large_left else _LARGE)
                 finder.left = left
-            if sound_entry_at(source, start + at, above + 1, bound) is not None:
-                return start + at
-            at = finder.find(window, at + 1, got, end - start - got, above, bound)
-        if got < V2_HEADER_SIZE or start + got >= headers_end:
-            return None
-        # The windows overlap by a header, which may lie across their border.
-        start += got - V2_HEADER_SIZE + 1
+            if sound_entry_at(source, position + at, above + 1, bound) is not None:
+                return position + at
+            at = finder.find(window, at + 1, size, end - position - size, above, bound)
     return None
 
 

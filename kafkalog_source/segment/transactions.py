@@ -19,19 +19,21 @@ from kafkalog_source._core.transactions import TransactionTracker
 from kafkalog_source.batch import problem_of
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import CodecError, LimitError
-from kafkalog_source.segment.checking import checked_steps
-from kafkalog_source.segment.contradictions import TOO_HIGH, behind_wrong_offset
+from kafkalog_source.segment.checking import checked_events
+from kafkalog_source.segment.contradictions import TOO_HIGH
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.entries import is_sound, read_header
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.faults import BatchFaults
+from kafkalog_source.segment.reader import Run
 from kafkalog_source.segment.source import shorter_error
-from kafkalog_source.segment.tail import ends_half_written, is_zero_to_end, next_sound_entry
+from kafkalog_source.segment.span import Span
+from kafkalog_source.segment.tail import next_sound_entry
+from kafkalog_source.segment.trust import Stop, Trust
 from kafkalog_source.segment.txn_index import read_txn_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kafkalog_source._core.walk import Entries
     from kafkalog_source.segment.source import LocalFile
 
 _MAX_OFFSET = 2**63 - 1
@@ -45,6 +47,7 @@ _SPARSE = 1 << 14
 """From this mean size of a batch on, reading each header alone costs less than reading everything."""
 _LARGEST_CONTROL_BATCH = 1 << 20
 _CONTROL_LIMIT = 1 << 20
+_V2 = 2
 _END, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (
     CODE[name] for name in ("end", "incomplete", "past_offsets", "no_memory")
 )
@@ -116,6 +119,8 @@ class HeaderPass:
         self._largest_batch = largest_batch
         self._noted: Sequence[tuple[int, int, int]] | None = None
         self._window = Scratch()
+        span = Span(0, end, least, bound, tracker.stop, True, is_last)
+        self._faults = BatchFaults(source, span, _LARGEST_CONTROL_BATCH)
         self.position = 0
         tracker.start_file(least, bound)
 
@@ -132,14 +137,21 @@ class HeaderPass:
     def _checked_steps(self, largest_batch: int) -> Iterator[None]:
         stop = self._tracker.stop
         span = Span(self.position, self._end, self._least, self._bound, stop, True, self._is_last)
-        taker = _Follower(self._follow_read)
-        for _ in checked_steps(self._source, span, taker, self._lose, largest_batch):
+        for event in checked_events(self._source, span, largest_batch):
+            if isinstance(event, Run):
+                begin, end = event.entries.entry(event.start)[0], event.end - event.position
+                self._follow_read(event.window, event.position, begin, end)
+                if event.stop < event.entries.count:
+                    # The damage that follows it is known already.
+                    continue
+            elif isinstance(event, Damage):
+                self._lose(event)
             if self._tracker.is_settled:
                 return
             yield
 
     def _header_steps(self) -> Iterator[None]:
-        source, tracker, want = self._source, self._tracker, _FIRST_SIZE
+        tracker, want = self._tracker, _FIRST_SIZE
         self._window.reserve(_WINDOW_SIZE)
         while self.position < self._end and not (tracker.is_settled and not self._goes_back(self.position)):
             before = tracker.found_count
@@ -153,16 +165,10 @@ class HeaderPass:
                     want = min(max(_FIRST_SIZE, 4 * want), _WINDOW_SIZE)
             elif code == _PAST_OFFSETS and tracker.is_settled:
                 pass  # The loop's condition has the last word.
-            elif code == _PAST_OFFSETS:
-                following = behind_wrong_offset(source, self.position)
-                if following is None or following.first_offset <= tracker.last_offset:
-                    return
-                self._tell(self.position, following.position, Kind.DAMAGED, TOO_HIGH)
-                self.position = following.position
             elif code == _INCOMPLETE and tracker.next_size <= min(self._end - self.position, _LARGEST_CONTROL_BATCH):
                 want = max(want, tracker.next_size)
-            else:
-                self.position = self._behind_damage(self.position, code)
+            elif not self._passes_fault(code):
+                return
             yield
 
     def take(self, memory: Scratch, position: int, start: int, stop: int) -> None:
@@ -186,11 +192,18 @@ class HeaderPass:
             if code in _BAD_MARKERS:
                 size = self._tracker.next_size
                 if self._tracker.open:
-                    self._tell(position + at, position + at + size, Kind.DAMAGED, problem_of(code))
+                    self._lose(self._bad_marker(position + at, size, code))
                 at += size
             elif code != _END:
                 break
         return at
+
+    def _bad_marker(self, position: int, size: int, code: int) -> Damage:
+        """Describe a batch that may have been a marker, in the middle of good ones."""
+        following = read_header(self._source, position + size) if position + size < self._end else None
+        last = None if following is None else following.first_offset - 1
+        first = self._tracker.last_offset + 1
+        return Damage(self._source.path, position, size, Kind.DAMAGED, *problem_of(code), None, first, last)
 
     def _peek(self) -> None:
         """Read little more than headers as long as batches are large."""
@@ -221,26 +234,24 @@ class HeaderPass:
         except (CodecError, LimitError):
             return CODE["bad_codec"]
 
-    def _behind_damage(self, position: int, code: int) -> int:
-        """Say what is at `position`, where no batch can be followed, and where the pass goes on."""
-        tracker, source = self._tracker, self._source
+    def _passes_fault(self, code: int) -> bool:
+        """Judge the place where no batch can be followed; gives whether the pass goes on after it."""
+        tracker, position = self._tracker, self.position
         if code == _NO_MEMORY:
             raise MemoryError("no memory for open transactions")
-        if is_zero_to_end(source, position):
-            return self._end
-        if self._is_last and position != self._looked_twice_at:
+        if self._is_last and code != _PAST_OFFSETS and position != self._looked_twice_at:
             # A broker may have written it just now.
             self._looked_twice_at = position
-            return position
-        above = tracker.last_offset
-        found = next_sound_entry(source, position + 1, self._end, above, self._bound)
-        if found is None and self._goes_back(position):
-            return position
-        cut = code == _INCOMPLETE and tracker.next_size > self._end - position
-        torn = found is None and self._is_last and (cut or ends_half_written(source, position))
-        end = self._end if found is None else found
-        self._tell(position, end, Kind.TORN if torn else Kind.DAMAGED, problem_of(code))
-        return end
+            return True
+        if code != _PAST_OFFSETS and self._goes_back(position):
+            return True
+        at = Trust(position, tracker.last_offset, tracker.last_offset, _V2)
+        verdict = self._faults.at_stop(at, Stop(code, _V2, tracker.next_size))
+        if verdict.damage is not None:
+            self._lose(verdict.damage)
+        if verdict.trust is not None:
+            self.position = verdict.trust.position
+        return verdict.trust is not None
 
     def _goes_back(self, position: int) -> bool:
         """Go on at `position` all the same if the batches from there on show that offsets before it are too high."""
@@ -257,12 +268,6 @@ class HeaderPass:
         self._on_damage(Damage(self._source.path, position, low.size, Kind.DAMAGED, *TOO_HIGH, None, above + 1))
         self._tracker.go_back(low.first_offset)
         return True
-
-    def _tell(self, position: int, end: int, kind: Kind, problem: tuple[str, str | None]) -> None:
-        above = self._tracker.last_offset
-        following = read_header(self._source, end) if end < self._end and kind is not Kind.TORN else None
-        last = None if following is None else following.first_offset - 1
-        self._lose(Damage(self._source.path, position, end - position, kind, *problem, None, above + 1, last))
 
     def _lose(self, damage: Damage) -> None:
         """Count what a region may have held as lost, and tell of it."""
@@ -281,14 +286,3 @@ class HeaderPass:
             entries = None if path is None else read_txn_index(path, self._least, self._bound)[0]
             self._noted = [entry[:3] for entry in entries or ()]
         return self._noted
-
-
-class _Follower:
-    """Hands over the good entries of a window."""
-
-    def __init__(self, follow: Callable[[Scratch, int, int, int], int]) -> None:
-        self._follow = follow
-
-    def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
-        last_start, last_size, *_ = entries.entry(stop - 1)
-        self._follow(window, window_position, entries.entry(start)[0], last_start + last_size)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kafkalog_source._core.walk import Entries
     from kafkalog_source.logdir import SegmentFile
     from kafkalog_source.segment.damage import Damage
-    from kafkalog_source.segment.rows import Span
+    from kafkalog_source.segment.span import Span
     from kafkalog_source.segment.survey import Surveyor, Taker
     from kafkalog_source.verifying.indexes import IndexFile
     from kafkalog_source.verifying.progress import Progress

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.seek import Seeker, SegmentPlace
+from kafkalog_source.segment.span import Span
 from kafkalog_source.verifying.findings import Finding, of_damage
 from kafkalog_source.verifying.indexes import (
     IndexFile,

@@ -19,9 +19,9 @@ from kafkalog_source.logdir.checkpoints import (
 )
 from kafkalog_source.logdir.names import CHECKPOINT_NAMES, LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, parse_log_file
 from kafkalog_source.segment.producer_snapshot import parse_producer_snapshot
-from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.side_file import SideFileError, read_side_file
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
 from kafkalog_source.verifying.findings import Finding, Severity, of_damage, of_error
 from kafkalog_source.verifying.segment import MAX_OFFSET
 

@@ -6,7 +6,7 @@ from types import ModuleType
 
 from kafkalog_source._core.native import CFunctions
 from kafkalog_source.batch import decoder
-from kafkalog_source.segment import entries, entries07, rows, rows07, tail
+from kafkalog_source.segment import entries, reader, tail
 
 _FIRST = "FIRST_WINDOW_SIZE"
 _WINDOW = "WINDOW_SIZE"
@@ -17,12 +17,10 @@ _C_FUNCTIONS = (CFunctions(), decoder.C_FUNCTIONS)
 
 def set_windows(*, first: int, window: int, search: int = 1 << 20, headers: int = 1 << 18) -> None:
     """Choose the size of a span's first window, of later ones, of those in search of a batch and of header walks."""
-    for module in (rows, rows07):
-        set_constant(module, _FIRST, first)
-        set_constant(module, _WINDOW, window)
+    set_constant(reader, _FIRST, first)
+    set_constant(reader, _WINDOW, window)
     set_constant(tail, _WINDOW, search)
     set_constant(entries, _WINDOW, headers)
-    set_constant(entries07, _WINDOW, headers)
 
 
 def set_c_functions(found: bool) -> None:

@@ -26,9 +26,9 @@ from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.opening import span_reader
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.reader import Run, SpanReader
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
 from tests.comparing import COLUMNS, assert_same_rows, reference_rows, table_rows
 from tests.fuzz.case import Case, Finding, Outcome, Target, must, same
 from tests.fuzz.files import Folder
@@ -167,10 +167,13 @@ def read(case: Case, columns: list[str] | tuple[str, ...], way: dict[str, int], 
     error = None
     with LocalFile(_FOLDER.put_segment(case.data)) as source:
         batches.set_place("topic", 0, source.path)
-        reader = span_reader(source, span, decoder, Scratch(), config["limit"], damage.append)
+        reader = SpanReader(source, span, decoder, Scratch(), config["limit"])
         try:
-            for _ in reader:
-                _keep(found, batches, way, config["limit"])
+            for event in reader:
+                if isinstance(event, Damage):
+                    damage.append(event)
+                if not isinstance(event, Run) or event.is_full:
+                    _keep(found, batches, way, config["limit"])
         except KafkaLogError as raised:
             error = f"{type(raised).__name__}: {raised}"
     _keep(found, batches, way, config["limit"])

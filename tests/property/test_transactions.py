@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import kafkalog_source
-from kafkalog_source.segment import rows
+from kafkalog_source.segment import reader
 from kafkalog_source.segment import transactions as passes
 from tests.builders import partition_dir
 from tests.property.histories import COMMITTED, History, Stored, cleaned, random_history, write_partition
@@ -29,9 +29,9 @@ Segments = list[tuple[Path, list[Stored]]]
 def windows(rng: random.Random) -> Iterator[None]:
     """Read by windows of other sizes, so that short logs have the borders that long ones have."""
     sizes = [
-        (rows, "FIRST_WINDOW_SIZE", [61, 300, 1 << 16]),
-        (rows, "WINDOW_SIZE", [100, 500, 1 << 18]),
-        (rows, "AHEAD_WINDOW_SIZE", [100, 1000, 1 << 21]),
+        (reader, "FIRST_WINDOW_SIZE", [61, 300, 1 << 16]),
+        (reader, "WINDOW_SIZE", [100, 500, 1 << 18]),
+        (reader, "AHEAD_WINDOW_SIZE", [100, 1000, 1 << 21]),
         (passes, "_FIRST_SIZE", [61, 256, 4096]),
         (passes, "_WINDOW_SIZE", [256, 1000, 1 << 18]),
         (passes, "_SPARSE", [1, 100, 1 << 14]),

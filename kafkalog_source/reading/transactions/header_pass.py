@@ -8,8 +8,8 @@ from kafkalog_source.errors import LogDirError
 from kafkalog_source.reading.transactions.lost_markers import PassedDamage, largest_checked, notice_gap
 from kafkalog_source.segment.checking import is_damaged
 from kafkalog_source.segment.opening import open_seeker
-from kafkalog_source.segment.rows import Span
 from kafkalog_source.segment.source import FileChangedError, LocalFile, is_gone
+from kafkalog_source.segment.span import Span
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from kafkalog_source.arrow.batch_headers import BATCH_TYPES, BatchRows
 from kafkalog_source.errors import CorruptBatchError, DamageWarning, LimitError, OptionError
 from kafkalog_source.segment.batch_headers import BatchHeaders, HeaderReader
 from kafkalog_source.segment.damage import Damage
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.reader import End
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
 from tests.builders import Batch, Message, Record, Wrapper, encode, partition_dir, write_segment
 from tests.builders.disk import Entry
 from tests.comparing import Row, table_rows
@@ -197,13 +198,21 @@ MIXED: list[Entry] = [
 Told = tuple[list[Row], list[Damage], int | None]
 
 
-def told_by(headers: BatchHeaders, reader: HeaderReader, damage: list[Damage]) -> Told:
+def told_by(headers: BatchHeaders, reader: HeaderReader) -> Told:
     made = BatchRows(tuple(name for name in BATCH_TYPES if name != CORRUPT), headers.table)
     made.set_place("t", 0, "f")
-    found = [made.finish() for _ in reader]
+    found: list[pa.RecordBatch | None] = []
+    damage: list[Damage] = []
+    next_offset: int | None = None
+    for event in reader:
+        found.append(made.finish())
+        if isinstance(event, Damage):
+            damage.append(event)
+        elif isinstance(event, End):
+            next_offset = event.next_offset
     found.append(made.finish())
     pieces = [piece for piece in found if piece is not None]
-    return table_rows(pa.Table.from_batches(pieces, made.schema)), damage, reader.next_offset
+    return table_rows(pa.Table.from_batches(pieces, made.schema)), damage, next_offset
 
 
 def skipping_and_whole(path: Path, *, benign: bool) -> list[Told]:
@@ -212,13 +221,10 @@ def skipping_and_whole(path: Path, *, benign: bool) -> list[Told]:
     with LocalFile(str(path)) as source:
         span = Span(0, source.size, 0, MAX_OFFSET, MAX_OFFSET, True, benign)
         for way in ("reader", "whole"):
-            headers, damage = BatchHeaders(False, 1 << 16, Scratch()), list[Damage]()
-            reader = (
-                headers.reader(source, span, 0, MAX_OFFSET, damage.append)
-                if way == "reader"
-                else headers.whole(source, span, damage.append)
-            )
-            told.append(told_by(headers, reader, damage))
+            headers = BatchHeaders(False, 1 << 16, Scratch())
+            is_reader = way == "reader"
+            reader = headers.reader(source, span, 0, MAX_OFFSET) if is_reader else headers.whole(source, span)
+            told.append(told_by(headers, reader))
     return told
 
 

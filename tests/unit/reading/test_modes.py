@@ -356,7 +356,7 @@ def test_an_offset_that_is_too_high_costs_its_own_batch(tmp_path: Path, codec: s
 
 @pytest.mark.parametrize("windows", [1, 61, 90, 150, 10**6])
 def test_it_does_so_wherever_a_window_ends(tmp_path: Path, windows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kafkalog_source.segment import rows as module
+    from kafkalog_source.segment import reader as module
 
     monkeypatch.setattr(module, "FIRST_WINDOW_SIZE", windows)
     monkeypatch.setattr(module, "WINDOW_SIZE", windows)

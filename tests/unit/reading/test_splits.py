@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from kafkalog_source.reading.splits import Split, SplitRange, pack
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.span import Span
 
 
 def span_of(size: int, *, low: int = 0, high: int = 10, partition: int = 0) -> SplitRange:

@@ -20,7 +20,7 @@ from kafkalog_source.reading.read import read_split
 from kafkalog_source.reading.splits import SplitRange, TransactionHistory, TransactionsAhead
 from kafkalog_source.reading.transactions import lookahead
 from kafkalog_source.reading.transactions.history import from_headers
-from kafkalog_source.segment import rows
+from kafkalog_source.segment import reader
 from tests.builders import Batch, Record, encode, end_marker, offset_index, partition_dir, write_segment
 from tests.builders.disk import Entry
 from tests.builders.transactions import producer_snapshot, txn_index
@@ -86,7 +86,7 @@ def test_nothing_is_read_twice_where_nothing_is_transactional(tmp_path: Path) ->
 def test_headers_are_read_again_only_from_the_first_transaction_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "WINDOW_SIZE", 1 << 18)
+    monkeypatch.setattr(reader, "WINDOW_SIZE", 1 << 18)
     entries = [plain(i) for i in range(5000)] + [data(5000), marker(5001)] + [plain(i) for i in range(5002, 9000)]
     directory = partition(tmp_path, entries)
     (directory / f"{0:020d}.index").unlink()
@@ -97,7 +97,7 @@ def test_headers_are_read_again_only_from_the_first_transaction_to_its_end(
 
 
 def test_only_what_follows_a_window_is_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "AHEAD_WINDOW_SIZE", 1 << 16)
+    monkeypatch.setattr(reader, "AHEAD_WINDOW_SIZE", 1 << 16)
     entries: list[Entry] = []
     for i in range(0, 9000, 3):
         entries += [data(i), plain(i + 1), marker(i + 2, commit=i % 2 == 0)]

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 
+import kafkalog_source
 from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.batch import DecodeSettings, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.segment.damage import Damage, Kind
-from kafkalog_source.segment.opening import open_seeker, span_reader
-from kafkalog_source.segment.rows import Span
+from kafkalog_source.segment.opening import open_seeker
+from kafkalog_source.segment.reader import SpanReader
 from kafkalog_source.segment.seek import SegmentPlace
 from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
+from tests.builders import partition_dir
 from tests.builders.v07 import Message07, Set07, encode_07, write_segment_07
 
 BASE = 5000
@@ -33,8 +36,8 @@ def read_on(
     decoder = make_decoder_07(batches.columns, Decompressor(), DecodeSettings(), low, LARGEST)
     with LocalFile(str(log)) as source:
         span = Span(start, source.size, BASE, bound, LARGEST, True, last, BASE)
-        for _ in span_reader(source, span, decoder, Scratch(), 1 << 28, damage.append):
-            pass
+        events = SpanReader(source, span, decoder, Scratch(), 1 << 28)
+        damage += [event for event in events if isinstance(event, Damage)]
     rows = batches.finish()
     found = [] if rows is None else zip(rows["offset"].to_pylist(), rows["value"].to_pylist(), strict=True)
     return [(offset - BASE, value) for offset, value in found], damage
@@ -218,3 +221,16 @@ def test_headers_behind_damage_are_looked_for_only_when_asked(tmp_path: Path) ->
     assert (near and near.position, far and far.position) == (STARTS[4], STARTS[11])
     assert far is not None
     assert far.next_offset == BASE + STARTS[12]
+
+
+@pytest.mark.parametrize("broken", [0, 1, 5, 11])
+@pytest.mark.parametrize("view", ["records", "batches"])
+def test_a_corrupt_row_stands_where_its_message_lay(tmp_path: Path, view: str, broken: int) -> None:
+    data = bytearray(encode_07(MESSAGES))
+    data[STARTS[broken + 1] - 1] ^= 1
+    log = write_segment_07(partition_dir(tmp_path), bytes(data))
+    column = "offset" if view == "records" else "batchPosition"
+    columns = [column, "_corrupt_record"]
+    rows = kafkalog_source.scan(log, columns=columns, view=view, mode="PERMISSIVE", threads=1).to_table().to_pylist()
+    assert [row[column] for row in rows] == STARTS[:-1]
+    assert [row["_corrupt_record"] is not None for row in rows] == [n == broken for n in range(12)]

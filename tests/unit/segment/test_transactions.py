@@ -158,3 +158,26 @@ def test_a_lying_length_is_damage_and_the_pass_goes_on(log: Path) -> None:
     passed = Passed(log, [data(0), data(1, 2, length=20_000), data(2, 3), marker(3, 3)])
     assert passed.found == (((3, 2, 3),), ((1, 0),))
     assert [each.kind for each in passed.damage] == [Kind.DAMAGED]
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_damage_is_told_as_it_is_where_rows_are_read(log: Path, checked: bool) -> None:
+    """Bad markers in a row are regions of their own, whether the pass believes headers or compares checksums."""
+    entries = [data(0), marker(1, crc=5), marker(2, 2, crc=5), data(3, 3), marker(4, 3)]
+    size = len(entries[0].encode())
+    content = encode(entries)
+    log.write_bytes(content)
+    damage: list[Damage] = []
+    with LocalFile(str(log)) as source:
+        HeaderPass(
+            source,
+            make_tracker(),
+            least=0,
+            bound=2**63 - 1,
+            end=len(content),
+            is_last=True,
+            on_damage=damage.append,
+            largest_batch=1 << 20 if checked else None,
+        ).run()
+    found = [(each.position - size, each.size, each.last_offset, each.reason) for each in damage]
+    assert found == [(0, 78, 1, "the batch's checksum is wrong"), (78, 78, 2, "the batch's checksum is wrong")]
