@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError, LogDirError
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.reading.doubts import PassedDamage, largest_checked, notice_gap
-from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.splits import TransactionHistory
 from kafkalog_source.segment.bounds import next_offset
 from kafkalog_source.segment.checking import is_damaged
