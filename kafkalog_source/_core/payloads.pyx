@@ -8,7 +8,7 @@ other most of the time.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport uint8_t
 
 from kafkalog_source._core.bytes cimport load_i32
 from kafkalog_source._core.checksums cimport has_right_crc_by
@@ -93,17 +93,17 @@ cdef class Payloads:
         cdef Payload* payload = &self.items[number]
         cdef const uint8_t* p
         cdef Py_ssize_t at = 0
-        cdef int32_t length
+        cdef Py_ssize_t size
         while payload.size - at > LEGACY_MAGIC_OFFSET:
             p = payload.data + at
-            length = load_i32(p + SIZE_OFFSET)
-            if LOG_OVERHEAD + <Py_ssize_t>length < LEGACY_MAGIC_OFFSET or length > payload.size - at - LOG_OVERHEAD:
+            size = LOG_OVERHEAD + <Py_ssize_t>load_i32(p + SIZE_OFFSET)
+            if size < LEGACY_MAGIC_OFFSET or size > payload.size - at:
                 return 0
             # Both formats that a wrapper holds have the same rule; a wrong magic is found when they are read.
-            if not has_right_crc_by(None, self.crc32, self.view, p, LOG_OVERHEAD + length, 0):
+            if not has_right_crc_by(None, self.crc32, self.view, p, size, 0):
                 payload.bad_message = at
                 return 0
-            at += LOG_OVERHEAD + length
+            at += size
         return 0
 
     cdef void clear(self):
