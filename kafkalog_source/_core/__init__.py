@@ -7,6 +7,7 @@ into errors.
 
 - `bytes` and `utf8`: reading integers, varints and header names safely.
 - `memory`: blocks that are used again, scratch space, views of foreign memory.
+- `layout` and `checksums`: where the fields of an entry stand, as `kafkalog_source.format` says; what a CRC covers.
 - `columns`: the growing columns of one Arrow batch.
 - `walk`: where the entries of a window begin and end.
 - `records` and `messages`: one v2 batch body, one v0 or v1 entry.

@@ -6,9 +6,11 @@ Its checksum was compared before, and a payload that Python has to decompress wa
 
 from libc.stdint cimport int8_t, int64_t, uint8_t
 
-from kafkalog_source._core.bytes cimport Cursor, load_i32, load_u32
+from kafkalog_source._core.bytes cimport Cursor, load_i32
+from kafkalog_source._core.checksums cimport has_right_crc
 from kafkalog_source._core.codes cimport Code
 from kafkalog_source._core.columns cimport Columns, Mark, Table, reserve_rows
+from kafkalog_source._core.layout cimport CODEC_MASK, V2_HEADER_SIZE, V2_MIN_RECORD_SIZE, V2_RECORDS_COUNT_OFFSET
 from kafkalog_source._core.memory cimport Scratch
 from kafkalog_source._core.messages cimport (
     Message, Messages, batch_of_message, parse_message, put_message, put_messages, settle_offsets,
@@ -20,10 +22,6 @@ from kafkalog_source._core.records cimport (
 )
 from kafkalog_source._core.walk cimport Entry
 
-cdef Py_ssize_t V2_HEADER_SIZE = 61
-cdef Py_ssize_t SMALLEST_RECORD = 7
-cdef int CODEC_MASK = 7
-
 
 cdef int find_payload(const uint8_t* p, const Entry* e, const uint8_t** start, Py_ssize_t* size) noexcept nogil:
     """Where the records of a batch or the messages of a wrapper lie in the entry; a plain message is all of it."""
@@ -34,7 +32,7 @@ cdef int find_payload(const uint8_t* p, const Entry* e, const uint8_t** start, P
     if e.magic == 2:
         start[0] = p + V2_HEADER_SIZE
         size[0] = e.size - V2_HEADER_SIZE
-        return Code.BAD_COUNT if load_i32(p + 57) < 0 else Code.OK
+        return Code.BAD_COUNT if load_i32(p + V2_RECORDS_COUNT_OFFSET) < 0 else Code.OK
     code = parse_message(p, e.size, &message)
     if code != Code.OK or not e.attributes & CODEC_MASK:
         return code
@@ -125,7 +123,7 @@ cdef class Body:
         cdef Cursor cursor = self.cursor
         cdef Progress progress = self.progress
         cdef int code = Code.OK
-        if self.batch.count > cursor.end // SMALLEST_RECORD:
+        if self.batch.count > cursor.end // V2_MIN_RECORD_SIZE:
             code = Code.COUNT_TOO_LARGE
         elif self.batch.count == 0 and cursor.end:
             code = Code.EMPTY_WITH_BYTES
@@ -158,7 +156,7 @@ cdef class Body:
             self.position = payload.bad_message
             return Code.OK if self.position < 0 else Code.INNER_CRC
         while self.messages.read_next(&message):
-            if self.functions.crc32(message.data + 16, message.size - 16) != load_u32(message.data + 12):
+            if not has_right_crc(self.functions, message.data, message.size, message.magic):
                 self.position = message.data - self.cursor.data
                 return Code.INNER_CRC
             self.messages.next += message.size
@@ -176,7 +174,7 @@ cdef class Body:
             return put_messages(self.messages, &self.batch, &self.wanted, self.columns)
         if self.batch.count < 0:
             return Code.BAD_COUNT
-        if self.batch.count > self.cursor.end // SMALLEST_RECORD:
+        if self.batch.count > self.cursor.end // V2_MIN_RECORD_SIZE:
             return Code.COUNT_TOO_LARGE
         if self.batch.count == 0 and self.cursor.end:
             return Code.EMPTY_WITH_BYTES

@@ -1,6 +1,7 @@
 from libc.stdint cimport INT32_MAX, INT64_MAX, int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from kafkalog_source._core.layout cimport NO_TIMESTAMP
 from kafkalog_source._core.memory cimport Block, BlockPool
 from kafkalog_source._core.utf8 cimport copy_as_java, is_ascii
 
@@ -76,7 +77,7 @@ cdef struct Mark:
 
 cdef struct Table:
     Py_ssize_t rows
-    FixedColumn fixed[17]
+    FixedColumn fixed[FIXED_COUNT]
     BytesColumn key
     BytesColumn value
     HeadersColumn headers
@@ -206,7 +207,7 @@ cdef inline void put_timestamp(Table* t, Py_ssize_t row, int64_t timestamp_ms) n
     The slot behind a null of the second kind keeps the milliseconds, so that a search by time finds them.
     """
     cdef FixedColumn* c = &t.fixed[<int>TIMESTAMP]
-    if timestamp_ms == -1:
+    if timestamp_ms == NO_TIMESTAMP:
         put_null(c, row)
     elif timestamp_ms > INT64_MAX // 1000 or timestamp_ms < -(INT64_MAX // 1000):
         put_null(c, row)

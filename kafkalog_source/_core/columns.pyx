@@ -32,6 +32,10 @@ FIXED = (
 )
 NAMES = tuple(name for name, _ in FIXED) + ("key", "value", "headers")
 
+if len(FIXED) != <int>FIXED_COUNT:
+    # Each of them is written to a table that has room for those of the enumeration.
+    raise ImportError(f"{len(FIXED)} columns in FIXED, and {<int>FIXED_COUNT} in columns.pxd: name each in both")
+
 cdef Py_ssize_t ROW_OVERHEAD = 40  # what a row costs beside its data, for the byte target
 cdef Py_ssize_t HEADER_OVERHEAD = 8  # the same for a header, of which a record may have millions
 cdef Py_ssize_t FIRST_ROWS = 4096

@@ -41,7 +41,6 @@ cdef class Decoder:
 
     # Without it: their rows are made.
     cdef bint can_be_read_at_once(self, const Entry* e) noexcept nogil
-    cdef bint compare_checksum(self, const uint8_t* p, const Entry* e) noexcept nogil
     cdef int state_of(self, const uint8_t* p, const Entry* e) noexcept nogil
     cdef bint is_skipped(self, const uint8_t* p, const Entry* e) noexcept nogil
     cdef int read_ready(self, const uint8_t* window, int64_t window_position, Entries entries) noexcept nogil

@@ -6,12 +6,16 @@ as callables. A run of entries is prepared by calling them, and then its rows ar
 made without the interpreter lock from beginning to end.
 """
 
-from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MIN, int8_t, int64_t, uint8_t
 
 from kafkalog_source._core.body cimport Body, find_payload
-from kafkalog_source._core.bytes cimport load_i64, load_u32
+from kafkalog_source._core.bytes cimport load_i64
+from kafkalog_source._core.checksums cimport has_right_crc, has_right_crc_by
 from kafkalog_source._core.codes cimport Code
 from kafkalog_source._core.columns cimport Columns
+from kafkalog_source._core.layout cimport (
+    CODEC_LZ4, CODEC_MASK, CODEC_ZSTD, CONTROL_FLAG, MAX_OFFSET, TRANSACTIONAL_FLAG, V2_PRODUCER_ID_OFFSET,
+)
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.native cimport CFunctions
 from kafkalog_source._core.payloads cimport Payloads
@@ -22,15 +26,11 @@ cdef Py_ssize_t PREPARED_AT_ONCE = 1 << 18  # bytes on disk
 cdef Py_ssize_t LARGEST_LZ4_AT_ONCE = 1 << 18  # compressed, so that a bomb is of 64 MiB at most
 cdef Py_ssize_t SMALL_LZ4_AT_ONCE = 1 << 16    # while another large payload has left its memory
 cdef Py_ssize_t LARGEST_KEPT = 1 << 20
-cdef int CODEC_MASK = 7
-cdef int LZ4 = 3
-cdef int TRANSACTIONAL_FLAG = 16
-cdef int CONTROL_FLAG = 32
 
 
 cdef inline bint codec_exists(const Entry* e) noexcept nogil:
     # zstd came with v2 and is not legal in v0 and v1 (AbstractLegacyRecordBatch).
-    return (e.attributes & CODEC_MASK) <= (4 if e.magic == 2 else 3)
+    return (e.attributes & CODEC_MASK) <= (CODEC_ZSTD if e.magic == 2 else CODEC_LZ4)
 
 
 cdef class Decoder:
@@ -68,7 +68,7 @@ cdef class Decoder:
     """
 
     def __cinit__(self, Columns columns, crc32c, crc32, decompress, list rooms, CFunctions functions,
-                  Py_ssize_t limit, int64_t low=INT64_MIN, int64_t high=INT64_MAX, bint verify=True,
+                  Py_ssize_t limit, int64_t low=INT64_MIN, int64_t high=MAX_OFFSET, bint verify=True,
                   bint include_control=False, TransactionStates transactions=None, find_transactions=None,
                   bint committed_only=False):
         self.columns = columns
@@ -166,7 +166,7 @@ cdef class Decoder:
             return False
         if e.skipped or e.attributes & CODEC_MASK == 0:
             return True
-        if e.attributes & CODEC_MASK != LZ4 or not self.functions.has_lz4():
+        if e.attributes & CODEC_MASK != CODEC_LZ4 or not self.functions.has_lz4():
             return False
         return e.size <= (SMALL_LZ4_AT_ONCE if self.payloads.holds_much() else LARGEST_LZ4_AT_ONCE)
 
@@ -181,17 +181,8 @@ cdef class Decoder:
 
     cdef bint has_right_checksum(self, const uint8_t* p, const Entry* e):
         if self.functions.has_checksums():
-            return self.compare_checksum(p, e)
-        if e.magic == 2:
-            self.view.set(p + 21, e.size - 21)
-            return <uint32_t>self.crc32c(self.view) == load_u32(p + 17)
-        self.view.set(p + 16, e.size - 16)
-        return <uint32_t>self.crc32(self.view) == load_u32(p + 12)
-
-    cdef bint compare_checksum(self, const uint8_t* p, const Entry* e) noexcept nogil:
-        if e.magic == 2:
-            return self.functions.crc32c(p + 21, e.size - 21) == load_u32(p + 17)
-        return self.functions.crc32(p + 16, e.size - 16) == load_u32(p + 12)
+            return has_right_crc(self.functions, p, e.size, e.magic)
+        return has_right_crc_by(self.crc32c, self.crc32, self.view, p, e.size, e.magic)
 
     cdef bint prepare_payload(self, const uint8_t* p, Entry* e, bint is_first) except -1:
         """Decompress the entry if it joins the run; a bad one is told of as the first, when the rows before are made."""
@@ -223,13 +214,13 @@ cdef class Decoder:
             return 0
         self.transactions, self.known_below = self.find_transactions(
             window, window_position, e.start, entries.walked, entries.items[0].previous, entries.last_offset)
-        self.looks_ahead = self.known_below != INT64_MAX
+        self.looks_ahead = self.known_below != MAX_OFFSET
         return 0
 
     cdef int state_of(self, const uint8_t* p, const Entry* e) noexcept nogil:
         if self.transactions is None or e.magic != 2 or e.attributes & TRANSACTIONAL_FLAG == 0:
             return NO_TRANSACTION
-        return self.transactions.state_of(load_i64(p + 43), e.last_offset)
+        return self.transactions.state_of(load_i64(p + V2_PRODUCER_ID_OFFSET), e.last_offset)
 
     cdef bint is_skipped(self, const uint8_t* p, const Entry* e) noexcept nogil:
         if e.last_offset < self.low:
@@ -269,7 +260,7 @@ cdef class Decoder:
         cdef int code
         if not e.checked:
             e.checked = True
-            e.sound = self.compare_checksum(p, e)
+            e.sound = has_right_crc(self.functions, p, e.size, e.magic)
         if not e.sound:
             return Code.BAD_CRC
         if not codec_exists(e):

@@ -7,9 +7,9 @@ from kafkalog_source._core.walk cimport Entry
 
 
 cdef struct Message07:
-    # `data` points at the magic byte; `size` counts from there.
+    # All of it, its length included, so that `size` may pass what an int32 holds.
     const uint8_t* data
-    int32_t size
+    Py_ssize_t size
 
 
 cdef struct Set07:

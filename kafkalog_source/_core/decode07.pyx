@@ -8,42 +8,41 @@ their checksums compared before the first of them becomes a row.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport INT64_MAX, int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 
-from kafkalog_source._core.bytes cimport load_u32
+from kafkalog_source._core.checksums cimport has_right_crc_07, payload_offset_07
 from kafkalog_source._core.codes cimport Code
 from kafkalog_source._core.columns cimport Columns, Table, reserve_rows
+from kafkalog_source._core.layout cimport (
+    CODEC_NONE, MAX_OFFSET, NO_TIMESTAMP, V07_ATTRIBUTES_OFFSET, V07_CODEC_MASK, V07_MAGIC_OFFSET, V07_NEWEST_CODEC,
+)
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.messages cimport Message, batch_of_message, put_message
 from kafkalog_source._core.records cimport Batch, Wanted, fill_batch_columns
 from kafkalog_source._core.walk cimport Entries, Entry
 from kafkalog_source._core.walk07 cimport parse_header_07
 
-cdef Py_ssize_t LENGTH_SIZE = 4
-cdef int CODEC_MASK = 3
-cdef int MOST_CODEC = 2  # gzip and snappy are all that 0.7 knows
 cdef enum:
     MOST_SETS = 8  # how many message sets may lie inside each other
 
 
 cdef inline Py_ssize_t payload_start(const Message07* message) noexcept nogil:
-    # The magic byte, with magic 1 the attributes, and the checksum come before.
-    return 5 + message.data[0]
+    return payload_offset_07(message.data[V07_MAGIC_OFFSET])
 
 
 cdef inline int codec_of(const Message07* message) noexcept nogil:
-    return message.data[1] & CODEC_MASK if message.data[0] else 0
+    return message.data[V07_ATTRIBUTES_OFFSET] & V07_CODEC_MASK if message.data[V07_MAGIC_OFFSET] else CODEC_NONE
 
 
 cdef void fill_message(const Message07* found, int64_t offset, Message* message) noexcept nogil:
     """Say it in the terms of v0, whose columns it shares: a value without key and time."""
     cdef Py_ssize_t start = payload_start(found)
     message.data = found.data
-    message.size = found.size
+    message.size = <int32_t>found.size
     message.offset = offset
-    message.timestamp_ms = -1
-    message.magic = <int8_t>found.data[0]
+    message.timestamp_ms = NO_TIMESTAMP
+    message.magic = <int8_t>found.data[V07_MAGIC_OFFSET]
     message.attributes = <int8_t>codec_of(found)
     message.key = NULL
     message.key_size = -1
@@ -76,7 +75,7 @@ cdef class Messages07:
             self.items = moved
             self.capacity = max(self.capacity * 2, 64)
         self.items[self.count].data = data
-        self.items[self.count].size = <int32_t>size
+        self.items[self.count].size = size
         self.count += 1
         self.size += size
         return True
@@ -98,12 +97,12 @@ cdef class Messages07:
                 return Code.INNER_MAGIC
             if code != Code.OK or entry.size > s.end - s.pos:
                 return Code.INNER_LENGTH
-            if (entry.attributes & CODEC_MASK) > MOST_CODEC:
+            if (entry.attributes & V07_CODEC_MASK) > V07_NEWEST_CODEC:
                 return Code.BAD_CODEC
-            if not self.push(p + LENGTH_SIZE, entry.size - LENGTH_SIZE):
+            if not self.push(p, entry.size):
                 return Code.NO_MEMORY
             s.pos += entry.size
-            if entry.attributes & CODEC_MASK:
+            if entry.attributes & V07_CODEC_MASK:
                 return Code.OK
         return Code.END
 
@@ -126,7 +125,7 @@ cdef class Decoder07:
         Whether checksums are compared.
     """
 
-    def __cinit__(self, Columns columns, crc32, decompress, int64_t low=0, int64_t high=INT64_MAX, bint verify=True):
+    def __cinit__(self, Columns columns, crc32, decompress, int64_t low=0, int64_t high=MAX_OFFSET, bint verify=True):
         self.columns = columns
         self.crc32 = crc32
         self.decompress = decompress
@@ -195,13 +194,13 @@ cdef class Decoder07:
         cdef Message07 outer
         cdef Message header
         self.body_position = 0
-        outer.data = p + LENGTH_SIZE
-        outer.size = <int32_t>(e.size - LENGTH_SIZE)
+        outer.data = p
+        outer.size = e.size
         if not self.is_sound(&outer):
             return Code.BAD_CRC
         if e.first_offset < self.wanted.low or e.first_offset >= self.wanted.high:
             return Code.PAST_OFFSETS
-        if codec_of(&outer) > MOST_CODEC:
+        if codec_of(&outer) > V07_NEWEST_CODEC:
             return Code.BAD_CODEC
         fill_message(&outer, e.first_offset, &header)
         batch_of_message(&header, &self.batch)
@@ -268,11 +267,9 @@ cdef class Decoder07:
         return Code.OK
 
     cdef bint is_sound(self, const Message07* message) except -1:
-        cdef Py_ssize_t start = payload_start(message)
         if not self.verify:
             return True
-        self.view.set(message.data + start, message.size - start)
-        return <uint32_t>self.crc32(self.view) == load_u32(message.data + start - 4)
+        return has_right_crc_07(self.crc32, self.view, message.data, message.size, message.data[V07_MAGIC_OFFSET])
 
     cdef int read_messages(self) noexcept nogil:
         """Rows of the open message until it ends or, if it is a large one, the columns are full."""

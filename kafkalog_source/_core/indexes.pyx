@@ -9,19 +9,19 @@ from libc.stdint cimport INT32_MAX, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
 from kafkalog_source._core.bytes cimport load_i32, load_i64
+from kafkalog_source._core.layout cimport (
+    CODEC_MASK, LEGACY_TIMESTAMP_OFFSET, NO_TIMESTAMP, TRANSACTIONAL_FLAG, V2_MAX_TIMESTAMP_OFFSET,
+    V2_RECORDS_COUNT_OFFSET,
+)
 from kafkalog_source._core.memory cimport Scratch
 from kafkalog_source._core.walk cimport Entries, Entry
-
-cdef int CODEC_MASK = 7
-cdef int TRANSACTIONAL_FLAG = 16
-cdef int64_t NO_TIMESTAMP = -1
 
 
 cdef inline int64_t largest_timestamp(const uint8_t* p, const Entry* e) noexcept nogil:
     """The time that a broker goes by: a batch's largest, a v1 message's or wrapper's own."""
     if e.magic == 0:
         return NO_TIMESTAMP
-    return load_i64(p + (35 if e.magic == 2 else 18))
+    return load_i64(p + (V2_MAX_TIMESTAMP_OFFSET if e.magic == 2 else LEGACY_TIMESTAMP_OFFSET))
 
 
 cdef int check_range(Scratch window, Entries entries, Py_ssize_t start, Py_ssize_t stop) except -1:
@@ -124,7 +124,7 @@ cdef class IndexCheck:
                 self.at += 1
             if e.first_offset > e.previous + 1 and (e.magic == 2 or e.attributes & CODEC_MASK == 0):
                 self.has_gaps = True
-            elif e.magic == 2 and load_i32(window.address + e.start + 57) <= e.last_offset - e.first_offset:
+            elif e.magic == 2 and load_i32(window.address + e.start + V2_RECORDS_COUNT_OFFSET) <= e.last_offset - e.first_offset:
                 self.has_gaps = True
             self.take_time(window.address + e.start, e)
 

@@ -9,24 +9,27 @@ from kafkalog_source._core.columns cimport (
     KEY_SIZE, MAGIC, OFFSET, SEQUENCE, TIMESTAMP, TIMESTAMP_TYPE, VALUE_SIZE, Columns, Table, append_bytes, end_headers,
     put_i32, put_i64, put_null, put_timestamp, reserve_rows,
 )
-from kafkalog_source._core.records cimport Batch, Wanted, fill_batch_columns
+from kafkalog_source._core.layout cimport (
+    CODEC_MASK, LEGACY_ATTRIBUTES_OFFSET, LEGACY_KEY_SIZE_OFFSET_V0, LEGACY_KEY_SIZE_OFFSET_V1, LEGACY_TIMESTAMP_OFFSET,
+    LOG_OVERHEAD, MAGIC_OFFSET, NO_TIMESTAMP, NO_TIMESTAMP_TYPE, OFFSET_OFFSET, SIZE_OFFSET, TIMESTAMP_TYPE_MASK,
+    V0_MIN_LENGTH, V1_MIN_LENGTH,
+)
 from kafkalog_source._core.outcomes cimport NO_TRANSACTION
-
-cdef int LOG_OVERHEAD = 12
+from kafkalog_source._core.records cimport Batch, Wanted, fill_batch_columns
 
 
 cdef int parse_message(const uint8_t* p, Py_ssize_t size, Message* message) noexcept nogil:
     """The entry of `size` bytes at `p`, whose magic is 0 or 1 and whose length fits its format."""
-    cdef Py_ssize_t at = 18
+    cdef Py_ssize_t at = LEGACY_KEY_SIZE_OFFSET_V0
     message.data = p
     message.size = <int32_t>size
-    message.offset = load_i64(p)
-    message.magic = <int8_t>p[16]
-    message.attributes = <int8_t>p[17]
-    message.timestamp_ms = -1
+    message.offset = load_i64(p + OFFSET_OFFSET)
+    message.magic = <int8_t>p[MAGIC_OFFSET]
+    message.attributes = <int8_t>p[LEGACY_ATTRIBUTES_OFFSET]
+    message.timestamp_ms = NO_TIMESTAMP
     if message.magic == 1:
-        message.timestamp_ms = load_i64(p + at)
-        at += 8
+        message.timestamp_ms = load_i64(p + LEGACY_TIMESTAMP_OFFSET)
+        at = LEGACY_KEY_SIZE_OFFSET_V1
     message.key_size = load_i32(p + at)
     at += 4
     message.key = p + at
@@ -58,8 +61,8 @@ cdef void batch_of_message(const Message* message, Batch* b) noexcept nogil:
     b.count = 1
     b.producer_epoch = -1
     b.magic = message.magic
-    b.codec = message.attributes & 7
-    b.log_append_time = message.magic == 1 and (message.attributes & 8) != 0
+    b.codec = message.attributes & CODEC_MASK
+    b.log_append_time = message.magic == 1 and (message.attributes & TIMESTAMP_TYPE_MASK) != 0
     b.transactional = False
     b.control = False
     b.transaction_state = NO_TRANSACTION
@@ -88,6 +91,7 @@ cdef class Messages:
         cdef Message message
         cdef Py_ssize_t at = 0
         cdef int32_t length
+        cdef uint8_t magic
         cdef int code
         self.data = data
         self.size = 0
@@ -99,17 +103,20 @@ cdef class Messages:
         self.rising = True
         while at < size:
             position[0] = at
-            if size - at < LOG_OVERHEAD + 14:
+            if size - at < LOG_OVERHEAD + V0_MIN_LENGTH:
                 return Code.INNER_LENGTH
-            length = load_i32(data + at + 8)
-            if data[at + 16] > 1:
+            length = load_i32(data + at + SIZE_OFFSET)
+            magic = data[at + MAGIC_OFFSET]
+            if magic > 1:
                 return Code.INNER_MAGIC
-            if length < (22 if data[at + 16] == 1 else 14) or length > size - at - LOG_OVERHEAD or length > INT32_MAX - LOG_OVERHEAD:
+            if length < (V1_MIN_LENGTH if magic == 1 else V0_MIN_LENGTH) or length > size - at - LOG_OVERHEAD:
+                return Code.INNER_LENGTH
+            if length > INT32_MAX - LOG_OVERHEAD:
                 return Code.INNER_LENGTH
             code = parse_message(data + at, LOG_OVERHEAD + length, &message)
             if code != Code.OK:
                 return code
-            if message.attributes & 7:
+            if message.attributes & CODEC_MASK:
                 return Code.INNER_COMPRESSED
             if at == 0:
                 self.first_offset = message.offset
@@ -126,7 +133,7 @@ cdef class Messages:
         cdef const uint8_t* p = self.data + self.next
         if self.next >= self.size:
             return False
-        parse_message(p, LOG_OVERHEAD + load_i32(p + 8), message)
+        parse_message(p, LOG_OVERHEAD + load_i32(p + SIZE_OFFSET), message)
         message.offset += self.base
         return True
 
@@ -164,6 +171,7 @@ cdef int put_message(const Message* message, const Batch* wrapper, const Wanted*
     """
     cdef Py_ssize_t row = t.rows
     cdef int64_t timestamp_ms = message.timestamp_ms
+    cdef int32_t timestamp_type
     if message.offset < wanted.low or message.offset >= wanted.high:
         return Code.OK
     if wrapper.log_append_time and message.magic == 1:
@@ -194,7 +202,8 @@ cdef int put_message(const Message* message, const Batch* wrapper, const Wanted*
         put_i32(&t.fixed[<int>MAGIC], row, message.magic)
     if t.fixed[<int>TIMESTAMP_TYPE].wanted:
         # v0 knows no timestamp type, and inside a wrapper it is the wrapper's type that counts.
-        put_i32(&t.fixed[<int>TIMESTAMP_TYPE], row, <int32_t>wrapper.log_append_time if message.magic and wrapper.magic else -1)
+        timestamp_type = <int32_t>wrapper.log_append_time if message.magic and wrapper.magic else NO_TIMESTAMP_TYPE
+        put_i32(&t.fixed[<int>TIMESTAMP_TYPE], row, timestamp_type)
     t.rows += 1
     return Code.OK
 

@@ -8,17 +8,17 @@ other most of the time.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport uint8_t
 
-from kafkalog_source._core.bytes cimport load_i32, load_u32
+from kafkalog_source._core.bytes cimport load_i32
+from kafkalog_source._core.checksums cimport has_right_crc_by
+from kafkalog_source._core.layout cimport LEGACY_MAGIC_OFFSET, LOG_OVERHEAD, SIZE_OFFSET
 from kafkalog_source._core.memory cimport Scratch, View
 
 cdef Py_ssize_t ENOUGH = 1 << 19         # decompressed bytes in a run, more or less: they are to stay in the cache
 cdef Py_ssize_t LARGEST_SMALL = 1 << 16  # compressed; what is larger comes first in its run
 cdef Py_ssize_t LARGEST_KEPT = 1 << 20
 cdef Py_ssize_t LARGEST_KEPT_BEHIND = 1 << 18  # of the rooms behind the first, of which there are many
-cdef Py_ssize_t MESSAGE_OVERHEAD = 12
-cdef Py_ssize_t CHECKED_FROM = 16
 
 
 cdef class Payloads:
@@ -93,17 +93,17 @@ cdef class Payloads:
         cdef Payload* payload = &self.items[number]
         cdef const uint8_t* p
         cdef Py_ssize_t at = 0
-        cdef int32_t length
-        while payload.size - at > MESSAGE_OVERHEAD + 4:
+        cdef Py_ssize_t size
+        while payload.size - at > LEGACY_MAGIC_OFFSET:
             p = payload.data + at
-            length = load_i32(p + 8)
-            if length < 4 or length > payload.size - at - MESSAGE_OVERHEAD:
+            size = LOG_OVERHEAD + <Py_ssize_t>load_i32(p + SIZE_OFFSET)
+            if size < LEGACY_MAGIC_OFFSET or size > payload.size - at:
                 return 0
-            self.view.set(p + CHECKED_FROM, MESSAGE_OVERHEAD + length - CHECKED_FROM)
-            if <uint32_t>self.crc32(self.view) != load_u32(p + 12):
+            # Both formats that a wrapper holds have the same rule; a wrong magic is found when they are read.
+            if not has_right_crc_by(None, self.crc32, self.view, p, size, 0):
                 payload.bad_message = at
                 return 0
-            at += MESSAGE_OVERHEAD + length
+            at += size
         return 0
 
     cdef void clear(self):

@@ -6,16 +6,14 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from kafkalog_source._core.bytes cimport Cursor, left, load_i16, load_i32, load_i64, read_varint, read_varlong
 from kafkalog_source._core.indexes cimport check_range
+from kafkalog_source._core.layout cimport (
+    CODEC_MASK, CONTROL_ABORT, CONTROL_COMMIT, CONTROL_FLAG, CONTROL_KEY_SIZE, CONTROL_TYPE_OFFSET,
+    COORDINATOR_EPOCH_OFFSET, END_MARKER_VALUE_SIZE, TRANSACTIONAL_FLAG, V2_BASE_SEQUENCE_OFFSET,
+    V2_BASE_TIMESTAMP_OFFSET, V2_HEADER_SIZE, V2_LAST_OFFSET_DELTA_OFFSET, V2_MAX_TIMESTAMP_OFFSET,
+    V2_PARTITION_LEADER_EPOCH_OFFSET, V2_PRODUCER_EPOCH_OFFSET, V2_PRODUCER_ID_OFFSET, V2_RECORDS_COUNT_OFFSET,
+)
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.walk cimport Entries, Entry
-
-cdef Py_ssize_t V2_HEADER_SIZE = 61
-cdef int CODEC_MASK = 7
-cdef int TRANSACTIONAL_FLAG = 16
-cdef int CONTROL_FLAG = 32
-cdef enum:
-    ABORT_MARKER = 0
-    COMMIT_MARKER = 1
 
 
 cdef struct Marker:
@@ -38,15 +36,15 @@ cdef bint read_marker(const uint8_t* data, Py_ssize_t size, int64_t base_timesta
     c.pos += 1  # the record's attributes byte is unused
     if not (read_varlong(&c, &timestamp_delta) and read_varint(&c, &offset_delta) and read_varint(&c, &key_size)):
         return False
-    if key_size < 4 or key_size > left(&c) or load_i16(data + c.pos) < 0:
+    if key_size < CONTROL_KEY_SIZE or key_size > left(&c) or load_i16(data + c.pos) < 0:
         return False
-    marker.kind = load_i16(data + c.pos + 2)
+    marker.kind = load_i16(data + c.pos + CONTROL_TYPE_OFFSET)
     c.pos += key_size
-    if marker.kind != ABORT_MARKER and marker.kind != COMMIT_MARKER:
+    if marker.kind != CONTROL_ABORT and marker.kind != CONTROL_COMMIT:
         return False
-    if not read_varint(&c, &value_size) or value_size < 6 or value_size > left(&c):
+    if not read_varint(&c, &value_size) or value_size < END_MARKER_VALUE_SIZE or value_size > left(&c):
         return False
-    marker.coordinator_epoch = load_i32(data + c.pos + 2)
+    marker.coordinator_epoch = load_i32(data + c.pos + COORDINATOR_EPOCH_OFFSET)
     # As in Java: a sum that no int64 holds wraps around.
     marker.timestamp = <int64_t>(<uint64_t>base_timestamp + <uint64_t>timestamp_delta)
     return True
@@ -141,7 +139,7 @@ cdef class ProducerTable:
         for i in range(start, stop):
             e = &entries.items[i]
             p = window.address + e.start
-            if e.magic < 2 or load_i64(p + 43) < 0:
+            if e.magic < 2 or load_i64(p + V2_PRODUCER_ID_OFFSET) < 0:
                 continue
             if e.attributes & CONTROL_FLAG:
                 self.take_marker(p, e)
@@ -158,15 +156,15 @@ cdef class ProducerTable:
         return self.latest
 
     cdef int take_data(self, const uint8_t* p, const Entry* e) except -1:
-        cdef Producer producer = self.producer(load_i64(p + 43))
-        cdef int32_t delta = load_i32(p + 23)
-        cdef int32_t sequence = load_i32(p + 53)
-        producer.set_epoch(load_i16(p + 51))
+        cdef Producer producer = self.producer(load_i64(p + V2_PRODUCER_ID_OFFSET))
+        cdef int32_t delta = load_i32(p + V2_LAST_OFFSET_DELTA_OFFSET)
+        cdef int32_t sequence = load_i32(p + V2_BASE_SEQUENCE_OFFSET)
+        producer.set_epoch(load_i16(p + V2_PRODUCER_EPOCH_OFFSET))
         # Sequences go on at 0 behind the largest int32.
         producer.last_sequence = -1 if sequence == -1 else <int32_t>((<int64_t>sequence + delta) & 0x7FFFFFFF)
         producer.last_offset = e.last_offset
         producer.offset_delta = delta
-        producer.timestamp = load_i64(p + 35)
+        producer.timestamp = load_i64(p + V2_MAX_TIMESTAMP_OFFSET)
         if e.attributes & TRANSACTIONAL_FLAG and producer.transaction_start < 0:
             producer.transaction_start = e.first_offset
             self._open[producer.producer_id] = e.first_offset
@@ -176,15 +174,15 @@ cdef class ProducerTable:
         cdef Marker marker
         cdef Producer producer
         # An empty control batch is what the cleaner leaves of a transaction that is gone as a whole.
-        if load_i32(p + 57) <= 0 or not self.is_marker(p, e, &marker):
+        if load_i32(p + V2_RECORDS_COUNT_OFFSET) <= 0 or not self.is_marker(p, e, &marker):
             return 0
-        producer = self.producer(load_i64(p + 43))
+        producer = self.producer(load_i64(p + V2_PRODUCER_ID_OFFSET))
         if producer.transaction_start >= 0:
             del self._open[producer.producer_id]
-            if marker.kind == ABORT_MARKER:
+            if marker.kind == CONTROL_ABORT:
                 stable = min(self._open.values(), default=e.first_offset + 1)
                 self._aborted.append((producer.producer_id, producer.transaction_start, e.first_offset, stable))
-        producer.set_epoch(load_i16(p + 51))
+        producer.set_epoch(load_i16(p + V2_PRODUCER_EPOCH_OFFSET))
         producer.coordinator_epoch = marker.coordinator_epoch
         producer.timestamp = marker.timestamp
         producer.transaction_start = -1
@@ -193,7 +191,7 @@ cdef class ProducerTable:
     cdef bint is_marker(self, const uint8_t* p, const Entry* e, Marker* marker) except -1:
         cdef Py_buffer buffer
         cdef bint found
-        cdef int64_t base_timestamp = load_i64(p + 27)
+        cdef int64_t base_timestamp = load_i64(p + V2_BASE_TIMESTAMP_OFFSET)
         if e.attributes & CODEC_MASK == 0:
             return read_marker(p + V2_HEADER_SIZE, e.size - V2_HEADER_SIZE, base_timestamp, marker)
         self.view.set(p + V2_HEADER_SIZE, e.size - V2_HEADER_SIZE)
@@ -226,7 +224,7 @@ cdef class LeaderEpochs:
         check_range(window, entries, start, stop)
         for i in range(start, stop):
             if entries.items[i].magic == 2:
-                epoch = load_i32(window.address + entries.items[i].start + 12)
+                epoch = load_i32(window.address + entries.items[i].start + V2_PARTITION_LEADER_EPOCH_OFFSET)
                 if epoch > self.latest:
                     self._entries.append((epoch, entries.items[i].first_offset))
                     self.latest = epoch

@@ -11,12 +11,15 @@ from kafkalog_source._core.columns cimport (
     FixedColumn, Table, append_bytes, append_header_name, append_header_value, end_headers, put_i8, put_i32, put_i64, put_null,
     put_timestamp, reserve_header,
 )
+from kafkalog_source._core.layout cimport (
+    CODEC_MASK, CONTROL_COMMIT, CONTROL_FLAG, CONTROL_KEY_SIZE, CONTROL_TYPE_OFFSET, CONTROL_UNKNOWN, MAGIC_OFFSET,
+    OFFSET_OFFSET, TIMESTAMP_TYPE_MASK, TRANSACTIONAL_FLAG, V2_BASE_SEQUENCE_OFFSET, V2_BASE_TIMESTAMP_OFFSET,
+    V2_FLAGS_OFFSET, V2_LAST_OFFSET_DELTA_OFFSET, V2_MAX_TIMESTAMP_OFFSET, V2_PARTITION_LEADER_EPOCH_OFFSET,
+    V2_PRODUCER_EPOCH_OFFSET, V2_PRODUCER_ID_OFFSET, V2_RECORDS_COUNT_OFFSET,
+)
 from kafkalog_source._core.outcomes cimport ABORTED, COMMITTED, NO_TRANSACTION
 
 cdef int SMALLEST_HEADER = 2  # an empty name and a null value
-cdef int NEWEST_CONTROL_TYPE = 6
-cdef int COMMIT_MARKER = 1
-cdef int UNKNOWN_CONTROL_TYPE = 7  # not Kafka's number: the place of UNKNOWN behind the names of the known ones
 
 
 cdef struct Slice:
@@ -25,23 +28,23 @@ cdef struct Slice:
 
 
 cdef void parse_batch(const uint8_t* p, Batch* b) noexcept nogil:
-    """The header of a v2 batch, whose 61 bytes are there (``DefaultRecordBatch``'s schema)."""
-    cdef int8_t attributes = <int8_t>p[22]
-    b.base_offset = load_i64(p)
-    b.leader_epoch = load_i32(p + 12)
-    b.magic = <int8_t>p[16]
-    b.codec = attributes & 7
-    b.log_append_time = (attributes & 8) != 0
-    b.transactional = (attributes & 16) != 0
-    b.control = (attributes & 32) != 0
+    """The header of a v2 batch, of which all bytes are there (``DefaultRecordBatch``'s schema)."""
+    cdef int8_t attributes = <int8_t>p[V2_FLAGS_OFFSET]
+    b.base_offset = load_i64(p + OFFSET_OFFSET)
+    b.leader_epoch = load_i32(p + V2_PARTITION_LEADER_EPOCH_OFFSET)
+    b.magic = <int8_t>p[MAGIC_OFFSET]
+    b.codec = attributes & CODEC_MASK
+    b.log_append_time = (attributes & TIMESTAMP_TYPE_MASK) != 0
+    b.transactional = (attributes & TRANSACTIONAL_FLAG) != 0
+    b.control = (attributes & CONTROL_FLAG) != 0
     b.transaction_state = NO_TRANSACTION
-    b.last_offset = b.base_offset + load_i32(p + 23)
-    b.base_timestamp = load_i64(p + 27)
-    b.max_timestamp = load_i64(p + 35)
-    b.producer_id = load_i64(p + 43)
-    b.producer_epoch = load_i16(p + 51)
-    b.base_sequence = load_i32(p + 53)
-    b.count = load_i32(p + 57)
+    b.last_offset = b.base_offset + load_i32(p + V2_LAST_OFFSET_DELTA_OFFSET)
+    b.base_timestamp = load_i64(p + V2_BASE_TIMESTAMP_OFFSET)
+    b.max_timestamp = load_i64(p + V2_MAX_TIMESTAMP_OFFSET)
+    b.producer_id = load_i64(p + V2_PRODUCER_ID_OFFSET)
+    b.producer_epoch = load_i16(p + V2_PRODUCER_EPOCH_OFFSET)
+    b.base_sequence = load_i32(p + V2_BASE_SEQUENCE_OFFSET)
+    b.count = load_i32(p + V2_RECORDS_COUNT_OFFSET)
 
 
 cdef inline bint read_slice(Cursor* c, Slice* out) noexcept nogil:
@@ -78,21 +81,21 @@ cdef inline int read_headers(Cursor* c, Table* t, bint emit) noexcept nogil:
 
 cdef inline bint is_control_key(const Slice* key) noexcept nogil:
     """A version, of which a newer one is tolerated, and a type (``ControlRecordType.parse``)."""
-    return key.size >= 4 and load_i16(key.data) >= 0
+    return key.size >= CONTROL_KEY_SIZE and load_i16(key.data) >= 0
 
 
 cdef inline void put_control_type(Table* t, const Slice* key) noexcept nogil:
     """A type beyond those known is UNKNOWN."""
-    cdef int16_t kind = load_i16(key.data + 2)
-    put_i8(&t.fixed[<int>CONTROL_TYPE], t.rows, <int8_t>kind if 0 <= kind <= NEWEST_CONTROL_TYPE else UNKNOWN_CONTROL_TYPE)
+    cdef int16_t kind = load_i16(key.data + CONTROL_TYPE_OFFSET)
+    put_i8(&t.fixed[<int>CONTROL_TYPE], t.rows, <int8_t>kind if 0 <= kind < CONTROL_UNKNOWN else CONTROL_UNKNOWN)
 
 
 cdef inline void put_marker_state(Table* t, const Batch* b, const Slice* key) noexcept nogil:
     """A transaction's marker is in the state that it brings about."""
-    cdef int16_t kind = load_i16(key.data + 2)
+    cdef int16_t kind = load_i16(key.data + CONTROL_TYPE_OFFSET)
     cdef int8_t state = NO_TRANSACTION
-    if b.transactional and 0 <= kind <= COMMIT_MARKER:
-        state = COMMITTED if kind == COMMIT_MARKER else ABORTED
+    if b.transactional and 0 <= kind <= CONTROL_COMMIT:
+        state = COMMITTED if kind == CONTROL_COMMIT else ABORTED
     put_i8(&t.fixed[<int>TRANSACTION_STATE], t.rows, state)
 
 

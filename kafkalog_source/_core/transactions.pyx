@@ -7,24 +7,22 @@ epochs say, as epochs rise within a transaction (``CompletedFetch``,
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MIN, int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memmove
 
-from kafkalog_source._core.bytes cimport Cursor, left, load_i16, load_i32, load_i64, load_u32, read_varint, read_varlong
+from kafkalog_source._core.bytes cimport Cursor, left, load_i16, load_i32, load_i64, read_varint, read_varlong
+from kafkalog_source._core.checksums cimport has_right_crc_by
 from kafkalog_source._core.codes cimport Code
+from kafkalog_source._core.layout cimport (
+    CODEC_MASK, CODEC_ZSTD, CONTROL_ABORT, CONTROL_COMMIT, CONTROL_FLAG, CONTROL_KEY_SIZE, CONTROL_TYPE_OFFSET,
+    MAX_OFFSET, TRANSACTIONAL_FLAG, V2_HEADER_SIZE, V2_PRODUCER_ID_OFFSET, V2_RECORDS_COUNT_OFFSET,
+)
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.walk cimport Entry, parse_header
 
-cdef Py_ssize_t V2_HEADER_SIZE = 61
-cdef int CODEC_MASK = 7
-cdef int TRANSACTIONAL_FLAG = 16
-cdef int CONTROL_FLAG = 32
-cdef int MOST_CODEC = 4
 cdef enum:
-    # The kinds of marker that end a transaction (``ControlRecordType``), and what is none of them.
-    ABORT_MARKER = 0
-    COMMIT_MARKER = 1
+    # What a control record is that ends no transaction, beside the kinds of those that end one.
     NO_MARKER = 8
     WRONG_KEY = 9
 cdef Py_ssize_t MARKER_SIZE = 78  # of a batch with a marker, as every broker writes it
@@ -43,10 +41,10 @@ cdef int control_kind(const uint8_t* data, Py_ssize_t size) noexcept nogil:
     c.pos += 1  # the record's attributes byte is unused
     if not (read_varlong(&c, &timestamp_delta) and read_varint(&c, &offset_delta) and read_varint(&c, &key_size)):
         return WRONG_KEY
-    if key_size < 4 or key_size > left(&c) or load_i16(data + c.pos) < 0:
+    if key_size < CONTROL_KEY_SIZE or key_size > left(&c) or load_i16(data + c.pos) < 0:
         return WRONG_KEY
-    cdef int16_t kind = load_i16(data + c.pos + 2)
-    return kind if kind == ABORT_MARKER or kind == COMMIT_MARKER else NO_MARKER
+    cdef int16_t kind = load_i16(data + c.pos + CONTROL_TYPE_OFFSET)
+    return kind if kind == CONTROL_ABORT or kind == CONTROL_COMMIT else NO_MARKER
 
 
 def _not_above(list ranges, least):
@@ -71,7 +69,7 @@ cdef class TransactionTracker:
         Transactions that begin at or above this offset are of no interest.
     """
 
-    def __cinit__(self, crc32c, decompress, begun=(), int64_t stop=INT64_MAX, int64_t below=INT64_MAX):
+    def __cinit__(self, crc32c, decompress, begun=(), int64_t stop=MAX_OFFSET, int64_t below=MAX_OFFSET):
         self.crc32c = crc32c
         self.decompress = decompress
         self.items = NULL
@@ -87,7 +85,7 @@ cdef class TransactionTracker:
         for producer_id, first in begun:
             if not self.begin(producer_id, first):
                 raise MemoryError("no memory for open transactions")
-        self.start_file(0, INT64_MAX)
+        self.start_file(0, MAX_OFFSET)
 
     def __dealloc__(self):
         free(self.items)
@@ -114,7 +112,7 @@ cdef class TransactionTracker:
         """The same of the transactions that have not been met again since."""
         return tuple(
             (self.items[i].producer_id, self.items[i].first, self.items[i].doubted_to)
-            for i in range(self.count) if self.items[i].again == INT64_MAX
+            for i in range(self.count) if self.items[i].again == MAX_OFFSET
         )
 
     @property
@@ -157,7 +155,7 @@ cdef class TransactionTracker:
         for i in range(self.count):
             self.items[i].first = min(self.items[i].first, least)
             self.items[i].doubted_to = min(self.items[i].doubted_to, least)
-            if self.items[i].again != INT64_MAX:
+            if self.items[i].again != MAX_OFFSET:
                 self.items[i].again = min(self.items[i].again, least)
         self._aborted = _not_above(self._aborted, least)
         self._undecided = _not_above(self._undecided, least)
@@ -184,7 +182,7 @@ cdef class TransactionTracker:
                 self.end(at, True, marker)
         for i in range(self.count):
             self.items[i].doubted_to = self.last_offset
-            self.items[i].again = INT64_MAX
+            self.items[i].again = MAX_OFFSET
 
     cdef int settle_doubts(self) except -1:
         """Part what is in doubt from the batches of its producer that came later."""
@@ -192,7 +190,7 @@ cdef class TransactionTracker:
         cdef Py_ssize_t i
         for i in range(self.count):
             item = &self.items[i]
-            if item.again != INT64_MIN and item.again != INT64_MAX:
+            if item.again != INT64_MIN and item.again != MAX_OFFSET:
                 self._undecided.append((item.producer_id, item.first, item.doubted_to))
                 item.first = item.again
                 item.again = INT64_MIN
@@ -204,7 +202,7 @@ cdef class TransactionTracker:
         if item.again != INT64_MIN:
             self._undecided.append((item.producer_id, item.first, item.doubted_to))
             item.first = item.again
-        if aborted and item.first != INT64_MAX:
+        if aborted and item.first != MAX_OFFSET:
             self._aborted.append((item.producer_id, item.first, marker))
         self.count -= 1
         memmove(&self.items[at], &self.items[at + 1], (self.count - at) * sizeof(Begun))
@@ -278,7 +276,7 @@ cdef class TransactionTracker:
                 self.next_size = e.size
                 return Code.OK if e.size <= size - self.walked else Code.INCOMPLETE
             if e.magic == 2 and e.attributes & TRANSACTIONAL_FLAG and e.first_offset < self.below:
-                if not self.begin(load_i64(data + self.walked + 43), e.first_offset):
+                if not self.begin(load_i64(data + self.walked + V2_PRODUCER_ID_OFFSET), e.first_offset):
                     return Code.NO_MEMORY
             self.walked += e.size
             self.last_offset = e.last_offset
@@ -325,22 +323,20 @@ cdef class TransactionTracker:
 
     cdef int take_small(self, const uint8_t* p, const Entry* e) except -1:
         """Take a batch into account that is a marker if its header says so, which its checksum has to prove."""
-        if self.crc32c is not None:
-            self.view.set(p + 21, e.size - 21)
-            if <uint32_t>self.crc32c(self.view) != load_u32(p + 17):
-                return Code.BAD_CRC
+        if self.crc32c is not None and not has_right_crc_by(self.crc32c, None, self.view, p, e.size, e.magic):
+            return Code.BAD_CRC
         if e.attributes & CONTROL_FLAG:
             return self.end_transaction(p, e)
-        if e.first_offset < self.below and not self.begin(load_i64(p + 43), e.first_offset):
+        if e.first_offset < self.below and not self.begin(load_i64(p + V2_PRODUCER_ID_OFFSET), e.first_offset):
             return Code.NO_MEMORY
         return Code.OK
 
     cdef int end_transaction(self, const uint8_t* p, const Entry* e) except -1:
         """Take a control batch into account; an empty one is what the cleaner leaves of it and says nothing."""
-        cdef int64_t producer_id = load_i64(p + 43)
+        cdef int64_t producer_id = load_i64(p + V2_PRODUCER_ID_OFFSET)
         cdef Py_ssize_t at
         cdef int kind
-        if load_i32(p + 57) == 0 or producer_id < 0:
+        if load_i32(p + V2_RECORDS_COUNT_OFFSET) == 0 or producer_id < 0:
             return Code.OK
         kind = self.marker_of(p, e)
         if kind == WRONG_KEY:
@@ -348,7 +344,7 @@ cdef class TransactionTracker:
         at = self.place_of(producer_id)
         if kind == NO_MARKER or at == self.count or self.items[at].producer_id != producer_id:
             return Code.OK
-        self.end(at, kind == ABORT_MARKER, e.first_offset)
+        self.end(at, kind == CONTROL_ABORT, e.first_offset)
         return Code.OK
 
     cdef int marker_of(self, const uint8_t* p, const Entry* e) except -2:
@@ -357,7 +353,7 @@ cdef class TransactionTracker:
         cdef int kind
         if e.attributes & CODEC_MASK == 0:
             return control_kind(p + V2_HEADER_SIZE, e.size - V2_HEADER_SIZE)
-        if e.attributes & CODEC_MASK > MOST_CODEC:
+        if e.attributes & CODEC_MASK > CODEC_ZSTD:
             return WRONG_KEY
         self.view.set(p + V2_HEADER_SIZE, e.size - V2_HEADER_SIZE)
         payload = self.decompress(e.attributes & CODEC_MASK, e.magic, self.view)

@@ -10,13 +10,20 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int8_t, int32_t, int64
 from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
-from kafkalog_source._core.bytes cimport load_i16, load_i32, load_i64, load_u32
+from kafkalog_source._core.bytes cimport load_i16, load_i32, load_i64
+from kafkalog_source._core.checksums cimport has_right_crc, stored_crc, stored_crc_07
 from kafkalog_source._core.codes cimport Code
+from kafkalog_source._core.layout cimport (
+    CODEC_MASK, CONTROL_FLAG, DELETE_HORIZON_FLAG, HEADER_SIZE_UP_TO_MAGIC, LEGACY_ATTRIBUTES_OFFSET,
+    LEGACY_TIMESTAMP_OFFSET, LOG_OVERHEAD, MAGIC_OFFSET, MAX_OFFSET, NO_TIMESTAMP, NO_TIMESTAMP_TYPE, OFFSET_OFFSET,
+    SIZE_OFFSET, TIMESTAMP_TYPE_MASK, TRANSACTIONAL_FLAG, V0_MIN_LENGTH, V1_MIN_LENGTH, V2_BASE_SEQUENCE_OFFSET,
+    V2_BASE_TIMESTAMP_OFFSET, V2_FLAGS_OFFSET, V2_HEADER_SIZE, V2_LAST_OFFSET_DELTA_OFFSET, V2_MAX_TIMESTAMP_OFFSET,
+    V2_MIN_LENGTH, V2_PARTITION_LEADER_EPOCH_OFFSET, V2_PRODUCER_EPOCH_OFFSET, V2_PRODUCER_ID_OFFSET,
+    V2_RECORDS_COUNT_OFFSET, V07_CODEC_MASK,
+)
 from kafkalog_source._core.memory cimport Scratch
 from kafkalog_source._core.native cimport CFunctions
 
-cdef Py_ssize_t LOG_OVERHEAD = 12
-cdef Py_ssize_t V2_HEADER_SIZE = 61
 cdef Py_ssize_t COST_OF_ASKING = 1 << 15  # bytes that could be compared while Python looks at one header
 
 
@@ -32,34 +39,34 @@ cdef int parse_header(const uint8_t* p, Py_ssize_t left, Entry* entry) noexcept 
     entry.size = LOG_OVERHEAD
     if left < LOG_OVERHEAD:
         return Code.INCOMPLETE
-    length = load_i32(p + 8)
-    if length < 14:
+    length = load_i32(p + SIZE_OFFSET)
+    if length < V0_MIN_LENGTH:
         return Code.BAD_LENGTH
-    entry.size = 17
-    if left < 17:
+    entry.size = HEADER_SIZE_UP_TO_MAGIC
+    if left < HEADER_SIZE_UP_TO_MAGIC:
         return Code.INCOMPLETE
-    entry.magic = <int8_t>p[16]
+    entry.magic = <int8_t>p[MAGIC_OFFSET]
     if entry.magic < 0 or entry.magic > 2:
         return Code.BAD_MAGIC
-    least = 49 if entry.magic == 2 else (22 if entry.magic == 1 else 14)
+    least = V2_MIN_LENGTH if entry.magic == 2 else (V1_MIN_LENGTH if entry.magic == 1 else V0_MIN_LENGTH)
     if length < least:
         return Code.BAD_LENGTH
     entry.size = LOG_OVERHEAD + <Py_ssize_t>length
-    entry.first_offset = load_i64(p)
+    entry.first_offset = load_i64(p + OFFSET_OFFSET)
     entry.last_offset = entry.first_offset
     entry.checked = False
     if entry.magic < 2:
-        if left < 18:
-            entry.size = 18
+        if left < LEGACY_ATTRIBUTES_OFFSET + 1:
+            entry.size = LEGACY_ATTRIBUTES_OFFSET + 1
             return Code.INCOMPLETE
-        entry.attributes = <int8_t>p[17]
+        entry.attributes = <int8_t>p[LEGACY_ATTRIBUTES_OFFSET]
         return Code.OK
     if left < V2_HEADER_SIZE:
         entry.size = V2_HEADER_SIZE
         return Code.INCOMPLETE
-    entry.attributes = <int8_t>p[22]
-    delta = load_i32(p + 23)
-    if delta < 0 or entry.first_offset > INT64_MAX - delta:
+    entry.attributes = <int8_t>p[V2_FLAGS_OFFSET]
+    delta = load_i32(p + V2_LAST_OFFSET_DELTA_OFFSET)
+    if delta < 0 or entry.first_offset > MAX_OFFSET - delta:
         return Code.BAD_LAST_OFFSET_DELTA
     entry.last_offset = entry.first_offset + delta
     return Code.OK
@@ -79,7 +86,7 @@ cdef class Entries:
         v0/v1 entry after one that ends there.
     """
 
-    def __cinit__(self, int64_t least=0, int64_t bound=INT64_MAX, int64_t stop=INT64_MAX):
+    def __cinit__(self, int64_t least=0, int64_t bound=MAX_OFFSET, int64_t stop=MAX_OFFSET):
         self.items = NULL
         self.count = 0
         self.capacity = 0
@@ -203,8 +210,8 @@ cdef class EntryFinder:
         if size > window.capacity or start < 0:
             raise ValueError(f"[{start}, {size}) is outside of {window.capacity} bytes")
         with nogil:
-            for at in range(start, size - 17):
-                if data[at + 16] > 2 or parse_header(data + at, size - at, &entry) != Code.OK:
+            for at in range(start, size - HEADER_SIZE_UP_TO_MAGIC):
+                if data[at + MAGIC_OFFSET] > 2 or parse_header(data + at, size - at, &entry) != Code.OK:
                     continue
                 if entry.size - beyond > size - at or entry.size > self.largest:
                     continue
@@ -223,9 +230,7 @@ cdef class EntryFinder:
         if e.size > there or not self.functions.has_checksums():
             self.left -= COST_OF_ASKING
             return True
-        if e.magic == 2:
-            return self.functions.crc32c(p + 21, e.size - 21) == load_u32(p + 17)
-        return self.functions.crc32(p + 16, e.size - 16) == load_u32(p + 12)
+        return has_right_crc(self.functions, p, e.size, e.magic)
 
 
 # The numbers of a row, in the order of `HeaderRow`.
@@ -235,12 +240,6 @@ HEADER_NUMBERS = (
     "leader_epoch", "crc", "transactional", "control",
 )
 cdef int64_t NULL_NUMBER = INT64_MIN
-cdef int CODEC_MASK = 7
-cdef int CODEC_MASK_07 = 3
-cdef int LOG_APPEND_FLAG = 8
-cdef int TRANSACTIONAL_FLAG = 16
-cdef int CONTROL_FLAG = 32
-cdef int DELETE_HORIZON_FLAG = 64
 
 
 cdef struct HeaderRow:
@@ -272,7 +271,7 @@ cdef class HeaderTable:
 
     def __cinit__(self, Py_ssize_t row_target=1 << 13):
         self.row_target = row_target
-        self.low, self.high, self.is_07 = INT64_MIN, INT64_MAX, False
+        self.low, self.high, self.is_07 = INT64_MIN, MAX_OFFSET, False
 
     def __dealloc__(self):
         free(self.items)
@@ -339,7 +338,7 @@ cdef class HeaderTable:
     cdef int add(self, const uint8_t* p, const Entry* e, int64_t window_position) except -1:
         cdef HeaderRow* moved
         cdef HeaderRow* row
-        cdef int codec = e.attributes & (CODEC_MASK_07 if self.is_07 else CODEC_MASK)
+        cdef int codec = e.attributes & (V07_CODEC_MASK if self.is_07 else CODEC_MASK)
         cdef bint hides_first = e.magic < 2 and codec != 0 and not self.is_07
         if e.last_offset < self.low or (e.previous + 1 if hides_first else e.first_offset) >= self.high:
             return 0
@@ -364,10 +363,10 @@ cdef class HeaderTable:
         return 0
 
     cdef void fill_batch(self, const uint8_t* p, int8_t attributes, HeaderRow* row) noexcept nogil:
-        cdef int64_t first_timestamp = self.microseconds(load_i64(p + 27))
-        row.record_count, row.crc = load_i32(p + 57), load_u32(p + 17)
-        row.timestamp_type = attributes & LOG_APPEND_FLAG != 0
-        row.max_timestamp = self.microseconds(load_i64(p + 35))
+        cdef int64_t first_timestamp = self.microseconds(load_i64(p + V2_BASE_TIMESTAMP_OFFSET))
+        row.record_count, row.crc = load_i32(p + V2_RECORDS_COUNT_OFFSET), stored_crc(p, 2)
+        row.timestamp_type = attributes & TIMESTAMP_TYPE_MASK != 0
+        row.max_timestamp = self.microseconds(load_i64(p + V2_MAX_TIMESTAMP_OFFSET))
         # A delete horizon stands in the place of the first time; the time of a broker is that of all records.
         if attributes & DELETE_HORIZON_FLAG:
             row.delete_horizon = first_timestamp
@@ -375,18 +374,20 @@ cdef class HeaderTable:
             row.first_timestamp = first_timestamp
         if row.timestamp_type:
             row.first_timestamp = row.max_timestamp
-        row.producer_id, row.producer_epoch = or_null(load_i64(p + 43)), or_null(load_i16(p + 51))
-        row.base_sequence, row.leader_epoch = or_null(load_i32(p + 53)), or_null(load_i32(p + 12))
+        row.producer_id = or_null(load_i64(p + V2_PRODUCER_ID_OFFSET))
+        row.producer_epoch = or_null(load_i16(p + V2_PRODUCER_EPOCH_OFFSET))
+        row.base_sequence = or_null(load_i32(p + V2_BASE_SEQUENCE_OFFSET))
+        row.leader_epoch = or_null(load_i32(p + V2_PARTITION_LEADER_EPOCH_OFFSET))
         row.transactional, row.control = attributes & TRANSACTIONAL_FLAG != 0, attributes & CONTROL_FLAG != 0
 
     cdef void fill_message(self, const uint8_t* p, int8_t attributes, HeaderRow* row) noexcept nogil:
         """A message or wrapper of v0, v1 or Kafka 0.7."""
         row.record_count = NULL_NUMBER if row.codec else 1
-        row.crc = load_u32(p + (5 + row.magic if self.is_07 else 12))
-        row.timestamp_type = -1
+        row.crc = stored_crc_07(p, <int>row.magic) if self.is_07 else stored_crc(p, <int>row.magic)
+        row.timestamp_type = NO_TIMESTAMP_TYPE
         if row.magic == 1 and not self.is_07:
-            row.timestamp_type = attributes & LOG_APPEND_FLAG != 0
-            row.max_timestamp = self.microseconds(load_i64(p + 18))
+            row.timestamp_type = attributes & TIMESTAMP_TYPE_MASK != 0
+            row.max_timestamp = self.microseconds(load_i64(p + LEGACY_TIMESTAMP_OFFSET))
             if row.timestamp_type or not row.codec:
                 row.first_timestamp = row.max_timestamp
 
@@ -394,4 +395,4 @@ cdef class HeaderTable:
         if timestamp_ms > INT64_MAX // 1000 or timestamp_ms < -(INT64_MAX // 1000):
             self.times_out_of_range += 1
             return NULL_NUMBER
-        return NULL_NUMBER if timestamp_ms == -1 else timestamp_ms * 1000
+        return NULL_NUMBER if timestamp_ms == NO_TIMESTAMP else timestamp_ms * 1000

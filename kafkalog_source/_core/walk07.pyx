@@ -10,11 +10,12 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from kafkalog_source._core.bytes cimport load_i32
 from kafkalog_source._core.codes cimport Code
+from kafkalog_source._core.layout cimport (
+    V07_ATTRIBUTES_OFFSET, V07_CODEC_MASK, V07_LENGTH_OFFSET, V07_MAGIC_OFFSET, V07_MIN_LENGTH, V07_NEWEST_CODEC,
+    V07_PAYLOAD_OFFSET_V0,
+)
 from kafkalog_source._core.memory cimport Scratch
 from kafkalog_source._core.walk cimport Entries, Entry
-
-cdef Py_ssize_t LENGTH_SIZE = 4
-cdef int32_t SMALLEST_LENGTH = 5  # magic 0 and a checksum; the attributes of magic 1 are one byte more
 
 
 cdef int parse_header_07(const uint8_t* p, Py_ssize_t left, Entry* entry) noexcept nogil:
@@ -25,25 +26,26 @@ cdef int parse_header_07(const uint8_t* p, Py_ssize_t left, Entry* entry) noexce
     """
     cdef int32_t length
     # No more is asked for than the next field has: how a header is judged must not depend on where a window ends.
-    entry.size = LENGTH_SIZE
-    if left < LENGTH_SIZE:
+    entry.size = V07_MAGIC_OFFSET
+    if left < V07_MAGIC_OFFSET:
         return Code.INCOMPLETE
-    length = load_i32(p)
-    if length < SMALLEST_LENGTH:
+    length = load_i32(p + V07_LENGTH_OFFSET)
+    if length < V07_MIN_LENGTH:
         return Code.BAD_LENGTH
-    entry.size = LENGTH_SIZE + 1
-    if left < LENGTH_SIZE + 1:
+    entry.size = V07_MAGIC_OFFSET + 1
+    if left < V07_MAGIC_OFFSET + 1:
         return Code.INCOMPLETE
-    entry.magic = <int8_t>p[LENGTH_SIZE]
+    entry.magic = <int8_t>p[V07_MAGIC_OFFSET]
     if entry.magic != 0 and entry.magic != 1:
         return Code.BAD_MAGIC
-    if length < SMALLEST_LENGTH + entry.magic:
+    # Magic 1 has attributes, a byte more.
+    if length < V07_MIN_LENGTH + entry.magic:
         return Code.BAD_LENGTH
-    entry.size = LENGTH_SIZE + 1 + entry.magic
+    entry.size = V07_MAGIC_OFFSET + 1 + entry.magic
     if left < entry.size:
         return Code.INCOMPLETE
-    entry.attributes = <int8_t>p[LENGTH_SIZE + 1] if entry.magic else 0
-    entry.size = LENGTH_SIZE + <Py_ssize_t>length
+    entry.attributes = <int8_t>p[V07_ATTRIBUTES_OFFSET] if entry.magic else 0
+    entry.size = V07_MAGIC_OFFSET + <Py_ssize_t>length
     entry.checked = False
     return Code.OK
 
@@ -105,10 +107,10 @@ def find_message_07(Scratch window, Py_ssize_t start, Py_ssize_t size, Py_ssize_
     if size > window.capacity or start < 0 or beyond < 0:
         raise ValueError(f"[{start}, {size}) is outside of {window.capacity} bytes")
     with nogil:
-        for at in range(start, size - LENGTH_SIZE - SMALLEST_LENGTH + 1):
-            if data[at + LENGTH_SIZE] > 1 or parse_header_07(data + at, size - at, &entry) != Code.OK:
+        for at in range(start, size - V07_PAYLOAD_OFFSET_V0 + 1):
+            if data[at + V07_MAGIC_OFFSET] > 1 or parse_header_07(data + at, size - at, &entry) != Code.OK:
                 continue
-            if entry.size <= size - at + beyond and (entry.attributes & 3) != 3:
+            if entry.size <= size - at + beyond and (entry.attributes & V07_CODEC_MASK) <= V07_NEWEST_CODEC:
                 found = at
                 break
     return found

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from kafkalog_source._core.codes import NAMES
+from kafkalog_source.format import V0_MIN_LENGTH, V07_MIN_LENGTH, V1_MIN_LENGTH, V2_MIN_LENGTH, V2_MIN_RECORD_SIZE
 
 _PROBLEMS: dict[str, tuple[str, str | None]] = {
     "incomplete": ("the batch goes on behind the end of the data", "a batch that ends inside of it"),
     "no_memory": ("there is no memory for the batch, or a column would pass 2 GiB", None),
-    "bad_length": ("the batch's length field is too small", "at least 14 (v0), 22 (v1) or 49 (v2) bytes"),
+    "bad_length": (
+        "the batch's length field is too small",
+        f"at least {V0_MIN_LENGTH} (v0), {V1_MIN_LENGTH} (v1) or {V2_MIN_LENGTH} (v2) bytes",
+    ),
     "bad_magic": ("the magic byte is of no known format", "0, 1 or 2"),
     "bad_last_offset_delta": ("the batch's last offset delta is out of range", "0 to 2147483647"),
     "offset_not_rising": ("the offset is not above that of the batch before", "offsets that rise"),
@@ -25,7 +29,10 @@ _PROBLEMS: dict[str, tuple[str, str | None]] = {
         "0 to 3 (v0, v1) or 0 to 4 (v2)",
     ),
     "bad_crc": ("the batch's checksum is wrong", "the CRC that its header carries"),
-    "count_too_large": ("the batch claims more records than its bytes can hold", "at least 7 bytes a record"),
+    "count_too_large": (
+        "the batch claims more records than its bytes can hold",
+        f"at least {V2_MIN_RECORD_SIZE} bytes a record",
+    ),
     "bytes_left_over": ("bytes are left over behind the batch's last record", "a body that its records fill"),
     "record_cut": ("the batch's body ends before its last record", "as many records as the header counts"),
     "record_length": ("a record's length does not match its content", "the bytes that its fields take"),
@@ -75,7 +82,10 @@ _PROBLEMS: dict[str, tuple[str, str | None]] = {
 
 _PROBLEMS_07: dict[str, tuple[str, str | None]] = {
     "incomplete": ("the message goes on behind the end of the data", "a message that ends inside of it"),
-    "bad_length": ("the message's length field is too small", "at least 5 (magic 0) or 6 (magic 1) bytes"),
+    "bad_length": (
+        "the message's length field is too small",
+        f"at least {V07_MIN_LENGTH} (magic 0) or {V07_MIN_LENGTH + 1} (magic 1) bytes",
+    ),
     "bad_magic": ("the magic byte is none that Kafka 0.7 writes", "0 or 1"),
     "offset_above_file": ("the message reaches into the next segment's range", "an end before the next file's start"),
     "bad_codec": ("the message names a codec that Kafka 0.7 does not have", "0 to 2"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir import PartitionLog, SegmentFile
 from kafkalog_source.reading.options import ReadOptions
 from kafkalog_source.reading.read import read_split
@@ -14,8 +15,6 @@ from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.span import Span
 
 __all__ = ["first_offset", "last_offset"]
-
-_MAX_OFFSET = 2**63 - 1
 
 
 def first_offset(log: PartitionLog, segment: SegmentFile, options: ReadOptions) -> int | None:
@@ -45,7 +44,7 @@ def last_offset(segment: SegmentFile) -> int | None:
 
 
 def _open_07(segment: SegmentFile) -> Seeker:
-    return open_seeker(SegmentPlace(segment.path, segment.base_offset, _MAX_OFFSET, is_07=True))
+    return open_seeker(SegmentPlace(segment.path, segment.base_offset, MAX_OFFSET, is_07=True))
 
 
 def _only_entry(log: PartitionLog, segment: SegmentFile, header: EntryHeader) -> SplitRange:
@@ -53,8 +52,8 @@ def _only_entry(log: PartitionLog, segment: SegmentFile, header: EntryHeader) ->
         start=0,
         end=header.size,
         least=segment.base_offset,
-        bound=_MAX_OFFSET,
-        stop=_MAX_OFFSET,
+        bound=MAX_OFFSET,
+        stop=MAX_OFFSET,
         to_file_end=False,
         torn_is_benign=False,
     )
@@ -64,7 +63,7 @@ def _only_entry(log: PartitionLog, segment: SegmentFile, header: EntryHeader) ->
         log.partition,
         span,
         low=0,
-        high=_MAX_OFFSET,
+        high=MAX_OFFSET,
         file_size=segment.size,
         inode=segment.inode,
     )

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from io import FileIO
 
 from kafkalog_source.errors import CorruptBatchError, LogDirError
-from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
+from kafkalog_source.format import (
+    LOG_OVERHEAD,
+    MAGIC_OFFSET,
+    V0_MIN_LENGTH,
+    V2_HEADER_SIZE,
+    V2_LAST_OFFSET_DELTA_OFFSET,
+)
 from kafkalog_source.logdir.access import os_error
 from kafkalog_source.logdir.names import parse_log_file
 
@@ -23,7 +29,6 @@ __all__ = ["NO_CRASH", "CrashState", "crash_state", "next_offset"]
 
 _ENTRY_HEADER = struct.Struct(">qi")
 _LAST_OFFSET_DELTA = struct.Struct(">i")
-_LAST_OFFSET_DELTA_POSITION = 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +109,10 @@ def next_offset(path: str) -> int:
 def _walk(path: str, file: FileIO, base_offset: int) -> int:
     following, position = base_offset, 0
     size = os.fstat(file.fileno()).st_size
-    while position + MAGIC_POSITION < size:
+    while position + MAGIC_OFFSET < size:
         file.seek(position)
         header = file.read(V2_HEADER_SIZE)
-        if len(header) <= MAGIC_POSITION or not any(header):
+        if len(header) <= MAGIC_OFFSET or not any(header):
             break
         offset, length = _ENTRY_HEADER.unpack_from(header)
         if length < V0_MIN_LENGTH:
@@ -121,9 +126,9 @@ def _walk(path: str, file: FileIO, base_offset: int) -> int:
 
 def _last_offset_delta(header: bytes) -> int:
     # Before v2 the offset of an entry is already that of its last message.
-    if header[MAGIC_POSITION] < 2 or len(header) < V2_HEADER_SIZE:
+    if header[MAGIC_OFFSET] < 2 or len(header) < V2_HEADER_SIZE:
         return 0
-    delta: int = _LAST_OFFSET_DELTA.unpack_from(header, _LAST_OFFSET_DELTA_POSITION)[0]
+    delta: int = _LAST_OFFSET_DELTA.unpack_from(header, V2_LAST_OFFSET_DELTA_OFFSET)[0]
     return delta
 
 

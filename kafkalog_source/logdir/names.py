@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kafkalog_source.format import MAX_OFFSET
+
 __all__ = [
     "CHECKPOINT_NAMES",
     "CLEANER_CHECKPOINT",
@@ -46,7 +48,6 @@ CHECKPOINT_NAMES = frozenset(
 """Checkpoints that a broker keeps in the log dir itself, beside its partition directories."""
 
 _MAX_PARTITION = 2**31 - 1
-_MAX_OFFSET = 2**63 - 1
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 # A broker writes "%s-%d": no sign, no leading zero, ASCII digits alone.
 _PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
@@ -136,7 +137,7 @@ def parse_log_file(name: str) -> LogFileName | None:
     if match is None:
         return None
     base_offset = int(match[1])
-    return LogFileName(base_offset, match[2] or match[4], match[3]) if base_offset <= _MAX_OFFSET else None
+    return LogFileName(base_offset, match[2] or match[4], match[3]) if base_offset <= MAX_OFFSET else None
 
 
 def is_redpanda_segment(name: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError, OptionError, printable
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.reading.damage_modes import goes_on_behind_damage
-from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.ranges import Ranges
 from kafkalog_source.reading.time_offsets import offset_at_time
 from kafkalog_source.segment.damage import Kind, raise_damage

@@ -8,7 +8,7 @@ from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.batch import DecodeSettings, make_decoder
 from kafkalog_source.codecs import Decompressor
-from kafkalog_source.reading.partition_offsets import MAX_OFFSET
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.damage import Damage, raise_damage
 from kafkalog_source.segment.reader import Run, SpanReader
 from kafkalog_source.segment.span import Span

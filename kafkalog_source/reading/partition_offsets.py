@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir.absent import RemotePart, remote_part
 from kafkalog_source.reading.live import check_inode
 from kafkalog_source.reading.splits import Origin
@@ -13,8 +14,6 @@ from kafkalog_source.segment.seek import SegmentPlace
 
 if TYPE_CHECKING:
     from kafkalog_source.logdir import PartitionLog
-
-MAX_OFFSET = 2**63 - 1
 
 
 @dataclass(slots=True)

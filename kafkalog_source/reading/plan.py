@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.logdir.absent import absent_segments
 from kafkalog_source.reading.gaps07 import check_07
 from kafkalog_source.reading.live import until_files_stay
 from kafkalog_source.reading.named import not_found
 from kafkalog_source.reading.offset_range import OffsetRanges
-from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.partition_plan import cut, left_out, limited, recovered, stopped, traced
 from kafkalog_source.reading.report import Report
 from kafkalog_source.reading.splits import Split, pack

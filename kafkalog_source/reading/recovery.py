@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.reading.live import check_inode
-from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.reading.splits import SplitRange
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.recovery import find_cut

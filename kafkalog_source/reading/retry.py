@@ -11,9 +11,10 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.live import until_files_stay
-from kafkalog_source.reading.partition_offsets import MAX_OFFSET, PartitionOffsets
+from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.planned_file import another_log, gone
 from kafkalog_source.reading.segment_range import segment_range
 from kafkalog_source.reading.splits import Origin, TransactionHistory, TransactionsAhead

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.reading.one_entry import rows_of_entry
-from kafkalog_source.reading.partition_offsets import MAX_OFFSET
 from kafkalog_source.segment.batch_headers import checked_headers
 from kafkalog_source.segment.damage import raise_damage
 from kafkalog_source.segment.seek import Seeker, may_hold_time, scan_start_for_time

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir.access import entries
 from kafkalog_source.salvage.report import LeftOut
 from kafkalog_source.salvage.writing import new_file, write_file
@@ -23,7 +24,6 @@ METADATA_TOPIC = "__cluster_metadata"
 BOOTSTRAP = "bootstrap.checkpoint"
 _QUORUM_STATE = "quorum-state"
 _SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint")
-_MAX_OFFSET = 2**63 - 1
 
 
 def copy_metadata_files(source: str, report: PartitionReport, surveyor: Surveyor) -> None:
@@ -50,7 +50,7 @@ def copy_snapshot(path: str, target: str, surveyor: Surveyor) -> LeftOut | None:
     damage: list[Damage] = []
     try:
         with LocalFile(path) as source:
-            span = Span(0, source.size, 0, _MAX_OFFSET, _MAX_OFFSET, to_file_end=True, torn_is_benign=False)
+            span = Span(0, source.size, 0, MAX_OFFSET, MAX_OFFSET, to_file_end=True, torn_is_benign=False)
             surveyor.survey(source, span, [], damage.append)
             if damage:
                 return LeftOut(path, f"the snapshot is damaged: {damage[0].reason}", True, damage[0].position)

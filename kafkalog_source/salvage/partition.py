@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kafkalog_source._core.indexes import IndexBuilder
 from kafkalog_source._core.producers import LeaderEpochs, ProducerTable
 from kafkalog_source.errors import KafkaLogError, LogDirError, counted, printable
+from kafkalog_source.format import MAX_OFFSET, OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from kafkalog_source.logdir.checkpoints import read_leader_epochs
 from kafkalog_source.logdir.names import LEADER_EPOCH_CHECKPOINT
 from kafkalog_source.salvage.producers import encode_snapshot, noted_snapshot
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from kafkalog_source._core.walk import Entries
     from kafkalog_source.logdir import PartitionLog, SegmentFile
     from kafkalog_source.segment.survey import Surveyor, Taker
-
-MAX_OFFSET = 2**63 - 1
-_OFFSET_ENTRY = struct.Struct(">ii")
-_TIME_ENTRY = struct.Struct(">qi")
 
 
 @dataclass(slots=True)
@@ -160,8 +156,8 @@ class PartitionSalvage:
     def _write_indexes(self, segment: SegmentFile, bound: int, builder: IndexBuilder) -> None:
         offsets, times = builder.finish()
         base = segment.base_offset
-        write_file(self._name(base, "index"), b"".join(_OFFSET_ENTRY.pack(*entry) for entry in offsets))
-        write_file(self._name(base, "timeindex"), b"".join(_TIME_ENTRY.pack(*entry) for entry in times))
+        write_file(self._name(base, "index"), b"".join(OFFSET_INDEX_ENTRY.pack(*entry) for entry in offsets))
+        write_file(self._name(base, "timeindex"), b"".join(TIME_INDEX_ENTRY.pack(*entry) for entry in times))
         aborted = aborted_transactions(segment, bound, self._producers, self.report.left_out)
         if aborted:
             write_file(self._name(base, "txnindex"), encode(aborted))

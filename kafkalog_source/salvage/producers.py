@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import struct
 from typing import TYPE_CHECKING
 
 from crc32c import crc32c
 
+from kafkalog_source.format import SNAPSHOT_CHECKED_FROM, SNAPSHOT_ENTRY, SNAPSHOT_HEADER, SNAPSHOT_VERSION
 from kafkalog_source.segment.producer_snapshot import parse_producer_snapshot
 from kafkalog_source.segment.side_file import SideFileError, read_side_file
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kafkalog_source._core.producers import Producer
-
-_ENTRY = struct.Struct(">qhiqiqiq")
-_VERSION = 1
 
 
 def noted_snapshot(directory: str, offset: int) -> tuple[bytes, int] | None:
@@ -39,7 +36,7 @@ def noted_snapshot(directory: str, offset: int) -> tuple[bytes, int] | None:
 def encode_snapshot(producers: Sequence[Producer]) -> bytes:
     """The content of a snapshot."""
     entries = b"".join(
-        _ENTRY.pack(
+        SNAPSHOT_ENTRY.pack(
             each.producer_id,
             each.epoch,
             each.last_sequence,
@@ -51,5 +48,6 @@ def encode_snapshot(producers: Sequence[Producer]) -> bytes:
         )
         for each in producers
     )
-    covered = struct.pack(">i", len(producers)) + entries
-    return struct.pack(">hI", _VERSION, crc32c(covered)) + covered
+    header = SNAPSHOT_HEADER.pack(SNAPSHOT_VERSION, 0, len(producers))
+    checksum = crc32c((header + entries)[SNAPSHOT_CHECKED_FROM:])
+    return SNAPSHOT_HEADER.pack(SNAPSHOT_VERSION, checksum, len(producers)) + entries

@@ -5,10 +5,10 @@ Where nobody had noted it, a broker takes what the producer wrote next for a par
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.format import MAX_OFFSET, TXN_INDEX_ENTRY, TXN_INDEX_VERSION
 from kafkalog_source.segment.side_file import SideFileError, read_side_file
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from kafkalog_source.logdir import PartitionLog, SegmentFile
     from kafkalog_source.salvage.report import LeftOut
 
-_ENTRY = struct.Struct(">hqqqq")
-_VERSION = 0
-_MAX_OFFSET = 2**63 - 1
 
 Entry = tuple[int, int, int, int]
 """Producer id, first offset, the marker's offset, last stable offset."""
@@ -54,7 +51,7 @@ def aborted_transactions(
 def transactions_in_doubt(log: PartitionLog, largest_batch: int) -> tuple[tuple[int, int, int], ...]:
     """Producer id, first and last offset of what may have been ended by a marker that is lost."""
     tracker = make_tracker()
-    bounds = [*(each.base_offset for each in log.segments[1:]), _MAX_OFFSET]
+    bounds = [*(each.base_offset for each in log.segments[1:]), MAX_OFFSET]
     for segment, bound in zip(log.segments, bounds, strict=False):
         try:
             with LocalFile(segment.path) as source:
@@ -64,7 +61,7 @@ def transactions_in_doubt(log: PartitionLog, largest_batch: int) -> tuple[tuple[
                     least=segment.base_offset,
                     bound=bound,
                     end=source.size,
-                    is_last=bound == _MAX_OFFSET,
+                    is_last=bound == MAX_OFFSET,
                     on_damage=lambda _: None,
                     txn_index=segment.txn_index,
                     largest_batch=largest_batch,
@@ -76,7 +73,7 @@ def transactions_in_doubt(log: PartitionLog, largest_batch: int) -> tuple[tuple[
 
 def encode(entries: Sequence[Entry]) -> bytes:
     """The content of a transaction index."""
-    return b"".join(_ENTRY.pack(_VERSION, *entry) for entry in entries)
+    return b"".join(TXN_INDEX_ENTRY.pack(TXN_INDEX_VERSION, *entry) for entry in entries)
 
 
 def _covers(lost: LeftOut, offset: int) -> bool:

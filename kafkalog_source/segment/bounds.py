@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.entries import read_header
 from kafkalog_source.segment.seek import Seeker, SegmentPlace
 from kafkalog_source.segment.source import LocalFile
-
-_MAX_OFFSET = 2**63 - 1
 
 
 def first_offset(path: str) -> int | None:
@@ -19,7 +18,7 @@ def first_offset(path: str) -> int | None:
     return None if header is None else header.first_offset
 
 
-def next_offset(path: str, offset_index: str | None = None, least: int = 0, bound: int = _MAX_OFFSET) -> int | None:
+def next_offset(path: str, offset_index: str | None = None, least: int = 0, bound: int = MAX_OFFSET) -> int | None:
     """The offset after the last of the file's last whole batch; None for a file without one."""
     with Seeker(SegmentPlace(path, least, bound, offset_index)) as seeker:
         header = seeker.last_header()

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
 from kafkalog_source.errors import LogDirError
+from kafkalog_source.format import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from kafkalog_source.segment.source import LocalFile
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _rise(entries: list[tuple[int, int]]) -> bool:
 class OffsetIndex(_Index):
     """``.index``: (relative offset int32, position int32)."""
 
-    layout = struct.Struct(">ii")
+    layout = OFFSET_INDEX_ENTRY
 
     def at_or_below(self, offset: int) -> OffsetEntry | None:
         """The last entry whose offset is at or below `offset`."""
@@ -125,7 +126,7 @@ class OffsetIndex(_Index):
 class TimeIndex(_Index):
     """``.timeindex``: (timestamp int64, relative offset int32)."""
 
-    layout = struct.Struct(">qi")
+    layout = TIME_INDEX_ENTRY
 
     def below(self, timestamp_ms: int) -> TimeEntry | None:
         """The last entry whose timestamp is below `timestamp_ms`."""

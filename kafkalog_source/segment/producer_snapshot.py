@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import struct
-
 from crc32c import crc32c
 
 from kafkalog_source.errors import printable
+from kafkalog_source.format import SNAPSHOT_CHECKED_FROM, SNAPSHOT_ENTRY, SNAPSHOT_HEADER, SNAPSHOT_VERSION
 from kafkalog_source.segment.side_file import SideFileError, read_side_file
-
-_HEADER = struct.Struct(">hIi")
-_CRC_START = 6
-# Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, open transaction's start.
-_ENTRY = struct.Struct(">qhiqiqiq")
-_VERSION = 1
 
 OpenTransactions = tuple[tuple[int, int], ...]
 """Producer id and first offset of each."""
@@ -42,17 +35,17 @@ def parse_producer_snapshot(data: bytes, offset: int) -> OpenTransactions:
     SideFileError
         The content is damaged, of another version, or cannot be true.
     """
-    if len(data) < _HEADER.size:
+    if len(data) < SNAPSHOT_HEADER.size:
         raise SideFileError(f"its {len(data)} bytes are too few")
-    version, crc, count = _HEADER.unpack_from(data)
-    if version != _VERSION:
+    version, crc, count = SNAPSHOT_HEADER.unpack_from(data)
+    if version != SNAPSHOT_VERSION:
         raise SideFileError(f"it is of version {version}")
-    if crc32c(data[_CRC_START:]) != crc:
+    if crc32c(data[SNAPSHOT_CHECKED_FROM:]) != crc:
         raise SideFileError("its checksum is wrong")
-    if len(data) != _HEADER.size + count * _ENTRY.size:
+    if len(data) != SNAPSHOT_HEADER.size + count * SNAPSHOT_ENTRY.size:
         raise SideFileError(f"its {len(data)} bytes are not those of {count} producers")
     found = {}
-    for producer_id, *_, first in _ENTRY.iter_unpack(data[_HEADER.size :]):
+    for producer_id, *_, first in SNAPSHOT_ENTRY.iter_unpack(data[SNAPSHOT_HEADER.size :]):
         if first >= offset or producer_id in found:
             raise SideFileError(f"what it says of producer {producer_id} cannot be true")
         if first >= 0:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 from typing import NamedTuple
 
 from kafkalog_source.errors import printable
+from kafkalog_source.format import TXN_INDEX_ENTRY, TXN_INDEX_VERSION
 from kafkalog_source.segment.side_file import SideFileError, read_side_file
 
-_ENTRY = struct.Struct(">hqqqq")
-_VERSION = 0
 _MOST_IN_SEGMENT = 1 << 31
 """Offsets of a segment lie closer together than this, as its indexes hold them with 31 bits."""
 
@@ -68,13 +66,13 @@ def parse_txn_index(data: bytes, least: int, bound: int) -> tuple[AbortedTransac
     SideFileError
         The content is not what a broker writes for a segment with offsets in [least, bound).
     """
-    if len(data) % _ENTRY.size:
+    if len(data) % TXN_INDEX_ENTRY.size:
         raise SideFileError(f"its {len(data)} bytes are not a whole number of entries")
     found = []
     last = least - 1
-    for number, (version, *fields) in enumerate(_ENTRY.iter_unpack(data)):
+    for number, (version, *fields) in enumerate(TXN_INDEX_ENTRY.iter_unpack(data)):
         entry = AbortedTransaction(*fields)
-        if version != _VERSION:
+        if version != TXN_INDEX_VERSION:
             raise SideFileError(f"entry {number} is of version {version}")
         # The marker comes after the batches, and markers come in order.
         if not 0 <= entry.first_offset < entry.last_offset or not last < entry.last_offset < bound:

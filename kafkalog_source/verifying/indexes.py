@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kafkalog_source.format import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from kafkalog_source.segment.side_file import SideFileError, read_side_file
 from kafkalog_source.verifying.findings import Finding, Severity
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kafkalog_source.segment.damage import Damage
-
-_OFFSET_ENTRY = struct.Struct(">ii")
-_TIME_ENTRY = struct.Struct(">qi")
 
 
 def _numbers() -> array[int]:
@@ -72,7 +70,7 @@ class IndexFile:
 
 def read_offset_index(path: str, base_offset: int) -> IndexFile:
     """Read an ``.index``."""
-    index = _read(path, _OFFSET_ENTRY, base_offset, 0)
+    index = _read(path, OFFSET_INDEX_ENTRY, base_offset, 0)
     _check_rising(index, index.keys, "offset", base_offset)
     _check_rising(index, index.values, "position", 0)
     return index
@@ -80,7 +78,7 @@ def read_offset_index(path: str, base_offset: int) -> IndexFile:
 
 def read_time_index(path: str, base_offset: int) -> IndexFile:
     """Read a ``.timeindex``."""
-    index = _read(path, _TIME_ENTRY, 0, base_offset)
+    index = _read(path, TIME_INDEX_ENTRY, 0, base_offset)
     _check_rising(index, index.keys, "timestamp", None)
     _check_rising(index, index.values, "offset", base_offset, may_stay=True)
     return index

@@ -9,11 +9,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError, printable
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir.absent import remote_part
 from kafkalog_source.logdir.access import Root
 from kafkalog_source.verifying.findings import Finding, Severity, of_error
 from kafkalog_source.verifying.piece import MovedError
-from kafkalog_source.verifying.segment import MAX_OFFSET, SegmentCheck
+from kafkalog_source.verifying.segment import SegmentCheck
 from kafkalog_source.verifying.small_files import check_partition_files
 from kafkalog_source.verifying.transactions import check_transactions
 

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.seek import Seeker, SegmentPlace
 from kafkalog_source.segment.span import Span
 from kafkalog_source.verifying.findings import Finding, of_damage
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.survey import Surveyor
     from kafkalog_source.verifying.progress import Progress
 
-MAX_OFFSET = 2**63 - 1
 PIECE_SIZE = 32 << 20
 """Threads take pieces of about this size of large segments."""
 

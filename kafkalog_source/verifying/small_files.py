@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError, printable
+from kafkalog_source.format import CONTROL_FLAG, MAX_OFFSET
 from kafkalog_source.logdir.access import Root, entries, file_kind, os_error
 from kafkalog_source.logdir.checkpoints import (
     LeaderEpoch,
@@ -23,7 +24,6 @@ from kafkalog_source.segment.side_file import SideFileError, read_side_file
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.span import Span
 from kafkalog_source.verifying.findings import Finding, Severity, of_damage, of_error
-from kafkalog_source.verifying.segment import MAX_OFFSET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -38,7 +38,6 @@ _INDEX_KINDS = ("index", "timeindex", "txnindex")
 _MOST_TEXT = 1 << 20
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
-_CONTROL_FLAG = 32
 
 Offsets = dict[tuple[str, int], int]
 
@@ -229,7 +228,7 @@ def _check_metadata_snapshot(path: str, surveyor: Surveyor) -> list[Finding]:
     with LocalFile(path) as source:
         span = Span(0, source.size, 0, MAX_OFFSET, MAX_OFFSET, to_file_end=True, torn_is_benign=False)
         surveyor.survey(source, span, [last], lambda damage: findings.append(of_damage(damage)))
-        if not findings and not last.attributes & _CONTROL_FLAG and os.path.basename(path) != _BOOTSTRAP:
+        if not findings and not last.attributes & CONTROL_FLAG and os.path.basename(path) != _BOOTSTRAP:
             problem = "the snapshot of the metadata log does not end with its footer: its end is missing"
             findings.append(Finding(Severity.DAMAGE, path, problem, source.size))
     return findings

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError
-from kafkalog_source.reading.partition_offsets import MAX_OFFSET
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.reading.splits import TransactionHistory
 from kafkalog_source.reading.transactions.header_pass import LogPass, stable_offset
 from kafkalog_source.reading.transactions.side_files import SideFiles, Start

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source._core.outcomes import TransactionStates
 from kafkalog_source.errors import DataLossError, KafkaLogError
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.reading.live import check_inode, has_changed
-from kafkalog_source.reading.partition_offsets import MAX_OFFSET, PartitionOffsets
+from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.recovery import as_cut
 from kafkalog_source.reading.splits import TransactionHistory, TransactionsAhead
 from kafkalog_source.reading.transactions.history import PartitionHistory, from_side_files
