@@ -11,7 +11,7 @@ from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source._core.walk import Entries, HeaderTable
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
-from kafkalog_source.format import V2_HEADER_SIZE, Codec
+from kafkalog_source.format import MAX_OFFSET, V2_HEADER_SIZE, Codec
 from kafkalog_source.segment.checking import checked_events
 from kafkalog_source.segment.damage import Damage
 from kafkalog_source.segment.entries import EntryHeader, entry_header
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
     from kafkalog_source.segment.span import Span
 
-_MAX_OFFSET = 2**63 - 1
 _END, _INCOMPLETE = CODE["end"], CODE["incomplete"]
 _FIRST_WINDOW_SIZE = 1 << 12
 _WINDOW_SIZE = 1 << 18
@@ -74,7 +73,7 @@ class BatchHeaders:
         self._columns = Columns([], BlockPool())
         self._decompressor = Decompressor(1)
         unverified = DecodeSettings(verify_checksums=False)
-        self._checker = make_decoder(self._columns, self._decompressor, unverified, _MAX_OFFSET, _MAX_OFFSET)
+        self._checker = make_decoder(self._columns, self._decompressor, unverified, MAX_OFFSET, MAX_OFFSET)
 
     def reader(self, source: LocalFile, span: Span, low: int, high: int) -> HeaderReader:
         """Give what reads the batches of a span that may hold offsets in [low, high)."""
@@ -98,7 +97,7 @@ class BatchHeaders:
         settings = DecodeSettings(verify_checksums=self._verify)
         # Every batch lies below the offsets wanted, so that its records are left alone.
         make = make_decoder if span.base_07 is None else make_decoder_07
-        decoder = make(self._columns, self._decompressor, settings, _MAX_OFFSET, _MAX_OFFSET)
+        decoder = make(self._columns, self._decompressor, settings, MAX_OFFSET, MAX_OFFSET)
         return _Whole(self.table, SpanReader(source, span, decoder, self.memory, self.largest_batch))
 
 

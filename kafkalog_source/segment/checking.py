@@ -8,6 +8,7 @@ from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.reader import SpanReader
 
@@ -18,14 +19,12 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
     from kafkalog_source.segment.span import Span
 
-_MAX_OFFSET = 2**63 - 1
-
 
 def checked_events(source: LocalFile, span: Span, largest_batch: int) -> Iterator[Event]:
     """The events of a span whose batches are good if their headers, checksums and rising offsets are."""
     # The records are left alone, because every batch lies below the offsets wanted.
     make = make_decoder if span.base_07 is None else make_decoder_07
-    decoder = make(Columns([], BlockPool()), Decompressor(1), DecodeSettings(), _MAX_OFFSET, _MAX_OFFSET)
+    decoder = make(Columns([], BlockPool()), Decompressor(1), DecodeSettings(), MAX_OFFSET, MAX_OFFSET)
     return iter(SpanReader(source, span, decoder, Scratch(), largest_batch))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.entries import read_header, sound_entry_at
 from kafkalog_source.segment.lost import offsets_of
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.entries import EntryHeader
     from kafkalog_source.segment.source import LocalFile
 
-_MAX_OFFSET = 2**63 - 1
 _V2 = 2
 TOO_HIGH = ("the offset is above that of the batches behind it", "offsets that rise")
 """What is wrong with a batch whose offset is too high, and what was expected."""
@@ -79,7 +79,7 @@ def _passes_for_batch(source: LocalFile, position: int, above: int, last_magic: 
     is wanted.
     """
     may_be_set = position == 0 if last_magic is None else last_magic < _V2
-    return may_be_set and sound_entry_at(source, position, above + 1, _MAX_OFFSET) is None
+    return may_be_set and sound_entry_at(source, position, above + 1, MAX_OFFSET) is None
 
 
 def judge_offset(source: LocalFile, batch: EntryHeader, previous: int, bound: int, largest_batch: int) -> Judgement:

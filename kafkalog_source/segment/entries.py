@@ -6,13 +6,23 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from crc32c import crc32c
-from isal.isal_zlib import crc32
-
 from kafkalog_source._core.codes import CODE
 from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.walk import Entries
-from kafkalog_source.format import MAGIC_POSITION, NO_TIMESTAMP, V2_HEADER_SIZE
+from kafkalog_source.batch.checksum import checksum_rule
+from kafkalog_source.format import (
+    CODEC_MASK,
+    LEGACY_ATTRIBUTES_OFFSET,
+    LEGACY_KEY_SIZE_OFFSET_V1,
+    LEGACY_TIMESTAMP_OFFSET,
+    MAGIC_OFFSET,
+    NO_TIMESTAMP,
+    V2_BASE_TIMESTAMP_OFFSET,
+    V2_FLAGS_OFFSET,
+    V2_HEADER_SIZE,
+    V2_LAST_OFFSET_DELTA_OFFSET,
+    V2_RECORDS_COUNT_OFFSET,
+)
 from kafkalog_source.segment.source import shorter_error
 
 if TYPE_CHECKING:
@@ -22,8 +32,7 @@ if TYPE_CHECKING:
 
 _FIRST_WINDOW_SIZE = 1 << 12
 _WINDOW_SIZE = 1 << 18
-_CODEC_MASK = 7
-_HEADER_SIZES = {1: 26, 2: V2_HEADER_SIZE}
+_HEADER_SIZES = {1: LEGACY_KEY_SIZE_OFFSET_V1, 2: V2_HEADER_SIZE}
 """What has to be there of an entry to know all of `EntryHeader`; of v0 it is the attributes."""
 LARGEST_CHECKED = 256 << 20
 """Larger batches, of which there are none by default, are not read only to find out whether a place is a good one to
@@ -219,12 +228,12 @@ def read_header(source: LocalFile, position: int) -> EntryHeader | None:
 
 def _unwalked_header(data: bytes, position: int, size: int) -> EntryHeader | None:
     """A header whose entry is larger than `data`."""
-    if len(data) <= MAGIC_POSITION + 1 or len(data) < _HEADER_SIZES.get(data[MAGIC_POSITION], 0):
+    if len(data) <= MAGIC_OFFSET + 1 or len(data) < _HEADER_SIZES.get(data[MAGIC_OFFSET], 0):
         return None
     (first_offset,) = struct.unpack_from(">q", data)
-    magic = data[MAGIC_POSITION]
-    delta = struct.unpack_from(">i", data, 23)[0] if magic == 2 else 0
-    attributes = data[22 if magic == 2 else 17]
+    magic = data[MAGIC_OFFSET]
+    delta = struct.unpack_from(">i", data, V2_LAST_OFFSET_DELTA_OFFSET)[0] if magic == 2 else 0
+    attributes = data[V2_FLAGS_OFFSET if magic == 2 else LEGACY_ATTRIBUTES_OFFSET]
     return entry_header(memoryview(data), position, 0, size, magic, attributes, first_offset, first_offset + delta)
 
 
@@ -240,14 +249,14 @@ def entry_header(
 ) -> EntryHeader:
     """The header at `start` of `data`, whose first byte is that at `position`, with what `Entries` knows of it."""
     base_timestamp, max_timestamp = NO_TIMESTAMP, NO_TIMESTAMP
-    compressed = attributes & _CODEC_MASK != 0
+    compressed = attributes & CODEC_MASK != 0
     record_count = None if compressed else 1
     if magic == 1:
-        (base_timestamp,) = struct.unpack_from(">q", data, start + 18)
+        (base_timestamp,) = struct.unpack_from(">q", data, start + LEGACY_TIMESTAMP_OFFSET)
         max_timestamp = base_timestamp
     elif magic == 2:
-        base_timestamp, max_timestamp = struct.unpack_from(">qq", data, start + 27)
-        (record_count,) = struct.unpack_from(">i", data, start + 57)
+        base_timestamp, max_timestamp = struct.unpack_from(">qq", data, start + V2_BASE_TIMESTAMP_OFFSET)
+        (record_count,) = struct.unpack_from(">i", data, start + V2_RECORDS_COUNT_OFFSET)
     return EntryHeader(
         position + start,
         size,
@@ -268,14 +277,13 @@ def is_sound(source: LocalFile, header: EntryHeader) -> bool:
     position, end = header.position, header.position + header.size
     # In pieces, so that a large batch takes no memory of its size.
     piece = source.read(position, min(header.size, _PIECE_SIZE))
-    covered, update = (21, crc32c) if header.magic == 2 else (MAGIC_POSITION, crc32)
-    (wanted,) = struct.unpack_from(">I", piece.ljust(covered, b"\0"), covered - 4)
-    checksum = update(memoryview(piece)[covered:])
+    rule = checksum_rule(header.magic)
+    stored, checksum = rule.stored(piece), rule.computed(piece)
     while piece and position + len(piece) < end:
         position += len(piece)
         piece = source.read(position, min(end - position, _PIECE_SIZE))
-        checksum = update(piece, checksum)
-    return bool(piece) and bool(checksum == wanted)
+        checksum = rule.update(piece, checksum)
+    return bool(piece) and stored == checksum
 
 
 def sound_entry_at(source: LocalFile, position: int, least: int, bound: int) -> EntryHeader | None:

@@ -11,11 +11,10 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isal.isal_zlib import crc32
-
 from kafkalog_source._core.walk07 import Entries07
+from kafkalog_source.batch.checksum import checksum_rule_07
 from kafkalog_source.errors import CorruptBatchError
-from kafkalog_source.format import NO_TIMESTAMP
+from kafkalog_source.format import MAX_OFFSET, NO_TIMESTAMP, V07_CODEC_MASK, V07_MAGIC_OFFSET, V07_PAYLOAD_OFFSET_V0
 from kafkalog_source.segment.entries import EntryHeader, walk_runs
 
 if TYPE_CHECKING:
@@ -25,12 +24,10 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _LENGTH_SIZE = 4
-SMALLEST_SIZE = 9
-_CODEC_MASK = 3
+SMALLEST_SIZE = V07_PAYLOAD_OFFSET_V0
 LARGEST_CHECKED = 64 << 20
 _PROOF_BYTES = 8
 _PROOF_MESSAGES = 4
-MAX_OFFSET = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,7 @@ def _header_in(head: bytes, position: int, base_offset: int) -> MessageHeader07 
 
 def _header(base_offset: int, position: int, size: int, magic: int, attributes: int) -> MessageHeader07:
     offset = base_offset + position
-    compressed = attributes & _CODEC_MASK != 0
+    compressed = attributes & V07_CODEC_MASK != 0
     return MessageHeader07(
         position, size, magic, compressed, offset, offset, NO_TIMESTAMP, NO_TIMESTAMP, None if compressed else 1
     )
@@ -131,11 +128,10 @@ def message_is_sound(source: LocalFile, position: int, end: int) -> bool:
     """Whether what lies in [position, end) is a message with a right checksum, whatever its length says."""
     if end - position > LARGEST_CHECKED:
         return False
-    message = memoryview(source.read(position, end - position))
-    start = SMALLEST_SIZE + message[_LENGTH_SIZE] if len(message) > _LENGTH_SIZE else SMALLEST_SIZE
-    if len(message) < end - position or len(message) < start:
+    message = source.read(position, end - position)
+    if len(message) < end - position or len(message) < SMALLEST_SIZE or message[V07_MAGIC_OFFSET] > 1:
         return False
-    return bool(crc32(message[start:]) == struct.unpack_from(">I", message, start - 4)[0])
+    return checksum_rule_07(message[V07_MAGIC_OFFSET]).is_right(message)
 
 
 def sound_header_at(source: LocalFile, position: int, base_offset: int, bound: int) -> MessageHeader07 | None:

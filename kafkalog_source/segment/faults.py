@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.codes import CODE
 from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import problem_of
-from kafkalog_source.format import LOG_OVERHEAD, V2_HEADER_SIZE
+from kafkalog_source.format import LOG_OVERHEAD, MAX_OFFSET, V2_HEADER_SIZE
 from kafkalog_source.segment.contradictions import TOO_HIGH, Wrong, judge_offset, judge_range_end
 from kafkalog_source.segment.damage import Damage, Kind, too_large_error, words_of
 from kafkalog_source.segment.entries import read_header, sound_entry_at
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _INCOMPLETE, _PAST_OFFSETS = CODE["incomplete"], CODE["past_offsets"]
 _WRONG_OFFSET = (CODE["record_offset"], CODE["wrapper_offset"])
 _OFFSET_SIZE = 8
-_MAX_OFFSET = 2**63 - 1
 _V2 = 2
 _CODEC_MASK = 7
 
@@ -71,7 +70,7 @@ class BatchFaults:
         entries = self.entries
         entries.skip_to(trust.above)
         code = entries.walk(window.memory, window.size)
-        if code == _PAST_OFFSETS and self._span.stop == _MAX_OFFSET:
+        if code == _PAST_OFFSETS and self._span.stop == MAX_OFFSET:
             # All that is there is wanted, but for an offset that none can follow.
             code = CODE["offset_above_file"]
         if entries.count == 0:
@@ -96,7 +95,7 @@ class BatchFaults:
             with window.memory.view(walked, walked + _OFFSET_SIZE) as head:
                 return int.from_bytes(head, "big", signed=True)
         if position + walked + _OFFSET_SIZE > self._span.end:
-            return _MAX_OFFSET
+            return MAX_OFFSET
         return int.from_bytes(self._source.read(position + walked, _OFFSET_SIZE), "big", signed=True)
 
     def _keep_before(self, index: int, window: Window, trust: Trust) -> None:
@@ -250,4 +249,4 @@ class BatchFaults:
         following = read_header(self._source, end) if end < self._span.end else None
         if following is not None:
             return following.first_offset - 1
-        return None if self._span.bound == _MAX_OFFSET else self._span.bound - 1
+        return None if self._span.bound == MAX_OFFSET else self._span.bound - 1

@@ -12,12 +12,11 @@ from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import DecodeSettings, make_decoder
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import CodecError, LimitError
+from kafkalog_source.format import MAX_OFFSET
 
 if TYPE_CHECKING:
     from kafkalog_source.segment.entries import EntryHeader
     from kafkalog_source.segment.source import LocalFile
-
-_MAX_OFFSET = 2**63 - 1
 
 
 def offsets_of(source: LocalFile, header: EntryHeader, largest_batch: int) -> tuple[int, int] | None:
@@ -37,7 +36,7 @@ def offsets_of(source: LocalFile, header: EntryHeader, largest_batch: int) -> tu
     entries.walk(window, header.size)
     columns = Columns(["offset"], BlockPool())
     settings = DecodeSettings(include_control=True, max_decompressed_bytes=largest_batch)
-    decoder = make_decoder(columns, Decompressor(largest_batch), settings, 0, _MAX_OFFSET)
+    decoder = make_decoder(columns, Decompressor(largest_batch), settings, 0, MAX_OFFSET)
     held = _first_and_last(columns, decoder, window, entries)
     return None if held is None else (held[0], min(held[1], header.last_offset))
 

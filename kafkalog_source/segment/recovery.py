@@ -13,23 +13,28 @@ Kafka 0.7 did the same with its messages, in the last segment alone
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crc32c import crc32c
-from isal.isal_zlib import crc32
-
-from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
+from kafkalog_source.batch.checksum import checksum_rule
+from kafkalog_source.format import (
+    HEADER_SIZE_UP_TO_MAGIC,
+    LOG_OVERHEAD,
+    MAGIC_OFFSET,
+    MAX_OFFSET,
+    SIZE_OFFSET,
+    V0_MIN_LENGTH,
+    V2_ATTRIBUTES_OFFSET,
+    V2_HEADER_SIZE,
+)
 from kafkalog_source.segment.checking import checked_events
 from kafkalog_source.segment.damage import Damage
-from kafkalog_source.segment.entries07 import MAX_OFFSET, SMALLEST_SIZE, message_is_sound
+from kafkalog_source.segment.entries07 import SMALLEST_SIZE, message_is_sound
 from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
-_TO_MAGIC = MAGIC_POSITION + 1
 _PIECE_SIZE = 1 << 20
 
 
@@ -91,32 +96,29 @@ class _Broker:
     def ends_early(self, position: int) -> bool:
         """Whether the file ends inside the batch at `position`, if its length is to be believed."""
         head = self._source.read(position, LOG_OVERHEAD)
-        if self._end - position <= _TO_MAGIC:
+        if self._end - position <= HEADER_SIZE_UP_TO_MAGIC:
             return True
-        return LOG_OVERHEAD + int.from_bytes(head[8:], "big", signed=True) > self._end - position
+        return LOG_OVERHEAD + int.from_bytes(head[SIZE_OFFSET:], "big", signed=True) > self._end - position
 
     def _end_of_batch(self, position: int) -> int | None:
         """Where the batch at `position` ends, if a broker keeps it."""
-        if self._end - position <= _TO_MAGIC:
+        if self._end - position <= HEADER_SIZE_UP_TO_MAGIC:
             return None
-        head = self._source.read(position, _TO_MAGIC + 4)
-        length = int.from_bytes(head[8:LOG_OVERHEAD], "big", signed=True)
+        head = self._source.read(position, V2_ATTRIBUTES_OFFSET)
+        length = int.from_bytes(head[SIZE_OFFSET:LOG_OVERHEAD], "big", signed=True)
         end = position + LOG_OVERHEAD + length
         if length < V0_MIN_LENGTH or end > self._end:
             return None
-        is_v2 = int.from_bytes(head[MAGIC_POSITION:_TO_MAGIC], "big", signed=True) >= 2
+        is_v2 = int.from_bytes(head[MAGIC_OFFSET:HEADER_SIZE_UP_TO_MAGIC], "big", signed=True) >= 2
         if is_v2 and end - position < V2_HEADER_SIZE:
             return None
-        (wanted,) = struct.unpack_from(">I", head, 17 if is_v2 else 12)
-        return end if self._checksum(position + (21 if is_v2 else MAGIC_POSITION), end, is_v2) == wanted else None
-
-    def _checksum(self, start: int, end: int, is_v2: bool) -> int:
-        checksum = 0
+        rule = checksum_rule(2 if is_v2 else 0)
+        start, checksum = position + rule.covered_from, 0
         while start < end:
             piece = self._source.read(start, min(_PIECE_SIZE, end - start))
-            checksum = crc32c(piece, checksum) if is_v2 else crc32(piece, checksum)
+            checksum = rule.update(piece, checksum)
             start += len(piece) or end
-        return checksum
+        return end if rule.stored(head) == checksum else None
 
 
 class _Broker07(_Broker):

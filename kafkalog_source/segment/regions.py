@@ -13,15 +13,21 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from crc32c import crc32c
-from isal.isal_zlib import crc32
-
-from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
+from kafkalog_source.batch.checksum import checksum_rule
+from kafkalog_source.format import (
+    CODEC_MASK,
+    LOG_OVERHEAD,
+    MAGIC_OFFSET,
+    V0_MIN_LENGTH,
+    V1_MIN_LENGTH,
+    V2_ATTRIBUTES_OFFSET,
+    V2_MIN_LENGTH,
+)
 from kafkalog_source.segment.entries import LARGEST_CHECKED, is_sound, read_header, sound_entry_at
 from kafkalog_source.segment.tail import FEWEST_ZEROS, begins_cut, end_of_data, is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from kafkalog_source.segment.entries import EntryHeader
     from kafkalog_source.segment.source import LocalFile
@@ -36,8 +42,8 @@ _LONGEST_TRIED = LARGEST_CHECKED
 _MOST_ZEROS_TRIED = 1024
 """A batch may end with zeros of its own, which nothing tells from those behind it but its checksum."""
 _PIECE_SIZE = 1 << 20
-_TO_ATTRIBUTES = MAGIC_POSITION + 2
-_CODEC_MASK = 7
+_TO_ATTRIBUTES = MAGIC_OFFSET + 2
+_LEAST_LENGTHS = {0: V0_MIN_LENGTH, 1: V1_MIN_LENGTH, 2: V2_MIN_LENGTH}
 _MOST_READ, _MOST_TIMES_READ = 4 << 30, 16
 """What is read in all, in bytes and times the file's size: bytes made to look like headers must not take hours."""
 
@@ -260,7 +266,7 @@ class Regions:
     def _legacy_codec(self, position: int) -> int | None:
         """The codec that an entry of format v0 or v1 names, 0 for a plain message; None for any other."""
         head = self._source.read(position, _TO_ATTRIBUTES)
-        return head[-1] & _CODEC_MASK if len(head) == _TO_ATTRIBUTES and head[MAGIC_POSITION] < 2 else None
+        return head[-1] & CODEC_MASK if len(head) == _TO_ATTRIBUTES and head[MAGIC_OFFSET] < 2 else None
 
     def _lead_of(self, position: int, above: int) -> _Lead:
         """What headers from `position` on lead to."""
@@ -290,8 +296,8 @@ class Regions:
 
     def _claimed_size(self, position: int, above: int) -> int | None:
         """The size that a header at `position` claims, if its offset fits; whatever else it says may be wrong."""
-        head = self._source.read(position, MAGIC_POSITION + 1) if position < self._limit else b""
-        if len(head) <= MAGIC_POSITION or head[MAGIC_POSITION] > 2:
+        head = self._source.read(position, MAGIC_OFFSET + 1) if position < self._limit else b""
+        if len(head) <= MAGIC_OFFSET or head[MAGIC_OFFSET] > 2:
             return None
         offset, length = struct.unpack_from(">qi", head)
         fits = V0_MIN_LENGTH <= length <= self._source.size - position - LOG_OVERHEAD
@@ -322,14 +328,12 @@ class _Trail:
         self._source = source
         self.start = position
         self._checksum = 0
-        head = source.read(position, 21)
-        magic = head[MAGIC_POSITION] if len(head) > MAGIC_POSITION else 3
-        self._update: Callable[[bytes, int], int] = crc32c if magic == 2 else crc32
-        self._least = position + (V2_HEADER_SIZE if magic == 2 else 26 if magic == 0 else 34)
-        self._reached = position + (21 if magic == 2 else MAGIC_POSITION)
-        self._wanted: int | None = None
-        if magic in (0, 1, 2) and len(head) == 21:
-            (self._wanted,) = struct.unpack_from(">I", head, 17 if magic == 2 else 12)
+        head = source.read(position, V2_ATTRIBUTES_OFFSET)
+        magic = head[MAGIC_OFFSET] if len(head) == V2_ATTRIBUTES_OFFSET else -1
+        self._rule = checksum_rule(magic)
+        self._least = position + LOG_OVERHEAD + _LEAST_LENGTHS.get(magic, 0)
+        self._reached = position + self._rule.covered_from
+        self._wanted = self._rule.stored(head) if magic in _LEAST_LENGTHS else None
 
     def ends_at(self, end: int) -> bool:
         """Whether the checksum is right if the batch ends at `end`."""
@@ -339,6 +343,6 @@ class _Trail:
             piece = self._source.read(self._reached, min(_PIECE_SIZE, end - self._reached))
             if not piece:
                 return False
-            self._checksum = self._update(piece, self._checksum)
+            self._checksum = self._rule.update(piece, self._checksum)
             self._reached += len(piece)
         return self._checksum == self._wanted

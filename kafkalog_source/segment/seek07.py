@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.entries07 import (
-    MAX_OFFSET,
     check_reach,
     message_begins_at,
     message_is_sound,

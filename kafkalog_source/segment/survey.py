@@ -16,6 +16,7 @@ from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import KafkaLogError, LogDirError
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.damage import Damage, Kind
 from kafkalog_source.segment.reader import End, Run, SpanReader, Taker
 from kafkalog_source.segment.tail import next_sound_entry
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Surveyed", "Surveyor", "Taker"]
 
-_LEAST_OFFSET, _MAX_OFFSET = -(2**63), 2**63 - 1
+_LEAST_OFFSET = -(2**63)
 _NEVER_FULL = 1 << 40
 """Columns without any are never full, and no batch is too large for them."""
 _BLOCK_SIZE = 4096
@@ -121,8 +122,8 @@ class Surveyor:
     def _decoder(self, span: Span) -> Decoder | Decoder07:
         columns, decompressor, settings = self._columns, self.decompressor, self._settings
         if span.base_07 is not None:
-            return make_decoder_07(columns, decompressor, settings, 0, _MAX_OFFSET)
-        return make_decoder(columns, decompressor, settings, _LEAST_OFFSET, _MAX_OFFSET)
+            return make_decoder_07(columns, decompressor, settings, 0, MAX_OFFSET)
+        return make_decoder(columns, decompressor, settings, _LEAST_OFFSET, MAX_OFFSET)
 
 
 class _Survey:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.walk import EntryFinder
 from kafkalog_source.batch import decoder
 from kafkalog_source.errors import KafkaLogError, UnsupportedFormatError, counted
-from kafkalog_source.format import LOG_OVERHEAD, MAGIC_POSITION, V0_MIN_LENGTH, V2_HEADER_SIZE
+from kafkalog_source.format import LOG_OVERHEAD, MAGIC_OFFSET, V0_MIN_LENGTH, V2_HEADER_SIZE
 from kafkalog_source.segment.entries import LARGEST_CHECKED, sound_entry_at
 from kafkalog_source.segment.search import search_windows
 
@@ -121,10 +121,10 @@ def begins_like_a_segment(source: LocalFile, least: int) -> bool:
 
 def begins_cut(source: LocalFile, position: int, above: int) -> bool:
     """Whether a header of a fitting offset is at `position`, whose batch the end of the file cuts."""
-    head = source.read(position, MAGIC_POSITION + 1)
+    head = source.read(position, MAGIC_OFFSET + 1)
     offset = int.from_bytes(head[:8], "big", signed=True)
     size = LOG_OVERHEAD + int.from_bytes(head[8:LOG_OVERHEAD], "big", signed=True)
-    if len(head) <= MAGIC_POSITION or head[MAGIC_POSITION] > 2 or size <= source.size - position:
+    if len(head) <= MAGIC_OFFSET or head[MAGIC_OFFSET] > 2 or size <= source.size - position:
         return False
     return above < offset < above + _WIDEST_SEGMENT
 

@@ -19,6 +19,7 @@ from kafkalog_source._core.transactions import TransactionTracker
 from kafkalog_source.batch import problem_of
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import CodecError, LimitError
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.checking import checked_events
 from kafkalog_source.segment.contradictions import TOO_HIGH
 from kafkalog_source.segment.damage import Damage, Kind
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from kafkalog_source.segment.source import LocalFile
 
-_MAX_OFFSET = 2**63 - 1
 _WINDOW_SIZE = 1 << 18
 _FIRST_SIZE = 4096
 _PEEK_SIZE = 256
@@ -58,8 +58,8 @@ _BAD_MARKERS = tuple(CODE[name] for name in ("bad_crc", "bad_codec", "control_ke
 def make_tracker(
     begun: Iterable[tuple[int, int]] = (),
     *,
-    stop: int = _MAX_OFFSET,
-    below: int = _MAX_OFFSET,
+    stop: int = MAX_OFFSET,
+    below: int = MAX_OFFSET,
     verify_checksums: bool = True,
 ) -> TransactionTracker:
     """A tracker that starts with the transactions `begun`; see `TransactionTracker`."""
