@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafkalog_source.errors import CorruptBatchError
-from spark_jobs.job_errors import one_line
-from spark_jobs.job_summary import size_text, table_text
+from spark_jobs.common.errors import one_line
+from spark_jobs.common.summary import size_text, table_text
 
 
 @pytest.mark.parametrize(

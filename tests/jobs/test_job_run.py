@@ -19,11 +19,11 @@ from kafkalog_source.errors import (
     ReadFailedError,
     UnsupportedFormatError,
 )
-from spark_jobs.job_checkpoint import positions_in
-from spark_jobs.job_config import ConfigError
-from spark_jobs.job_input import JobInput, input_with_flags
-from spark_jobs.job_run import JobError, config_file, job_parser, run_job, with_given
-from spark_jobs.job_sink import JobOutput, add_output_flags, output_with_flags
+from spark_jobs.common.config import ConfigError
+from spark_jobs.common.input import JobInput, input_with_flags
+from spark_jobs.common.run import JobError, config_file, job_parser, run_job, with_given
+from spark_jobs.common.sink import JobOutput, add_output_flags, output_with_flags
+from spark_jobs.parquet.checkpoint import positions_in
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.job_config import build, load
-from spark_jobs.replay_frame import HeaderNames
+from spark_jobs.common.config import build, load
+from spark_jobs.replay.frame import HeaderNames
 from spark_jobs.replay_to_kafka import Config, Output, main
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,11 +18,11 @@ import pytest
 
 from kafkalog_source import scan
 from spark_jobs import topic_profile
-from spark_jobs.job_config import build, load
+from spark_jobs.audit.html import html_report
+from spark_jobs.audit.result import Profile
+from spark_jobs.audit.text import print_profile
+from spark_jobs.common.config import build, load
 from spark_jobs.topic_profile import Config, Output, Settings, main
-from spark_jobs.topic_profile_html import html_report
-from spark_jobs.topic_profile_result import Profile
-from spark_jobs.topic_profile_text import print_profile
 from tests.builders import Batch, Header, Message, Record, Wrapper, encode, partition_dir, write_segment
 
 ROOT = Path(__file__).resolve().parents[2]

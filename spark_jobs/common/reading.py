@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from kafkalog_source import scan
 from kafkalog_source.errors import counted, printable
 from kafkalog_source.segment.damage import offsets_text
-from spark_jobs.job_config import ConfigError
-from spark_jobs.job_errors import one_line
-from spark_jobs.job_input import JobInput
+from spark_jobs.common.config import ConfigError
+from spark_jobs.common.errors import one_line
+from spark_jobs.common.input import JobInput
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

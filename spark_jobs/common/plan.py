@@ -12,7 +12,7 @@ from kafkalog_source.errors import printable
 from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.positions import from_json
 from kafkalog_source.reading.stream import Stream
-from spark_jobs.job_summary import print_json, size_text, table_text
+from spark_jobs.common.summary import print_json, size_text, table_text
 
 if TYPE_CHECKING:
     from kafkalog_source.reading.splits import SplitRange

@@ -13,9 +13,9 @@ from kafkalog_source.errors import KafkaLogError, printable
 from kafkalog_source.logdir import PartitionLog, list_logs
 from kafkalog_source.logdir.checkpoints import read_offset_checkpoint
 from kafkalog_source.reading.options import parse_options
-from spark_jobs.job_config import ConfigError
-from spark_jobs.job_input import JobInput
-from spark_jobs.job_reading import Partition, ranges_of
+from spark_jobs.common.config import ConfigError
+from spark_jobs.common.input import JobInput
+from spark_jobs.common.reading import Partition, ranges_of
 
 __all__ = ["Moment", "notes_on_moment", "parse_moment"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from kafkalog_source.cli.cells import text_value
 from kafkalog_source.cli.text import table
 from kafkalog_source.errors import printable
-from spark_jobs.job_input import JobInput
-from spark_jobs.job_plan import ReadPlan, print_notes
-from spark_jobs.job_sink import JobOutput, read_sink
-from spark_jobs.job_summary import print_json, size_text, table_text
-from spark_jobs.log_decode import DECODED
+from spark_jobs.common.input import JobInput
+from spark_jobs.common.plan import ReadPlan, print_notes
+from spark_jobs.common.sink import JobOutput, read_sink
+from spark_jobs.common.summary import print_json, size_text, table_text
+from spark_jobs.parquet.decode import DECODED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from spark_jobs.job_config import ConfigError, option_strings
-from spark_jobs.job_plan import ReadPlan, plan_of
+from spark_jobs.common.config import ConfigError, option_strings
+from spark_jobs.common.plan import ReadPlan, plan_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
