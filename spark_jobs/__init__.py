@@ -15,7 +15,7 @@ A job imports its own package and `common`; a package of a job imports `common` 
 import sys
 
 try:
-    import kafkalog_source._core  # noqa: F401
+    from kafkalog_source import scan  # noqa: F401
 except ImportError as error:
     if error.name != "kafkalog_source._core":
         raise

@@ -44,6 +44,22 @@ def test_flags_win_over_the_file_and_options_are_merged_whatever_their_case(tmp_
     assert input_with_flags(config.input, other).paths == ("b", "c")
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("path=elsewhere", "option path cannot be given here: name a PATH"),
+        ("Paths=elsewhere", "option Paths cannot be given here: name a PATH"),
+        ("columns=key", "unknown option columns"),
+        ("threads=2", "unknown option threads"),
+    ],
+)
+def test_options_that_a_job_gives_itself_are_refused(option: str, message: str) -> None:
+    """A path among the options would be read, and escape the check that no output lies in an input."""
+    flags = job_parser("job", "A job.").parse_args(["logs", "--option", option])
+    with pytest.raises(ConfigError, match=message):
+        input_with_flags(JobInput(), flags)
+
+
 def test_what_was_not_given_changes_nothing() -> None:
     output = JobOutput(path="p", max_records_per_file=7)
     assert with_given(output, path=None, max_records_per_file=0) == JobOutput(path="p")
