@@ -3,7 +3,7 @@
 The data flows upwards, and each layer imports only those below it:
 
 - `spark`, `cli`: rows for Spark; words for people.
-- `reading`: options → plan → splits → Arrow batches; `scan`, the public API.
+- `reading`: options → plan → splits → Arrow batches; `scan`, `backlog`, `compacted_up_to`: the public API.
 - `verifying`, `salvage`: beside `reading`: whether log dirs are sound; a new one out of what is good.
 - `arrow`, `logdir`: columns → record batches; directories and checkpoints.
 - `segment`: one file: walk its batches, seek by index, how it ends, what is damaged.
@@ -14,6 +14,7 @@ The data flows upwards, and each layer imports only those below it:
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kafkalog_source.errors import (
@@ -29,11 +30,15 @@ from kafkalog_source.errors import (
 )
 
 if TYPE_CHECKING:
+    from kafkalog_source.reading.backlog import Backlog, backlog
+    from kafkalog_source.reading.compacted import compacted_up_to
     from kafkalog_source.reading.scan import Scan, scan
+    from kafkalog_source.reading.splits import Split
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Backlog",
     "CodecError",
     "CorruptBatchError",
     "DamageWarning",
@@ -43,15 +48,26 @@ __all__ = [
     "LogDirError",
     "OptionError",
     "Scan",
+    "Split",
     "UnsupportedFormatError",
+    "backlog",
+    "compacted_up_to",
     "scan",
 ]
 
+_READING = {
+    "Backlog": "backlog",
+    "Scan": "scan",
+    "Split": "splits",
+    "backlog": "backlog",
+    "compacted_up_to": "compacted",
+    "scan": "scan",
+}
+"""Where each of the names that are imported late lies in `reading`."""
+
 
 def __getattr__(name: str) -> Any:
-    """Import `scan` and `Scan` when they are first used: Spark looks at the package at every start."""
-    if name in ("Scan", "scan"):
-        from kafkalog_source.reading import scan as module
-
-        return getattr(module, name)
+    """Import what reads when it is first used: Spark looks at the package at every start."""
+    if name in _READING:
+        return getattr(import_module(f"kafkalog_source.reading.{_READING[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

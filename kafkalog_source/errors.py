@@ -11,6 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BAD_DATA",
+    "DONE",
+    "NOT_RUN",
     "CodecError",
     "CorruptBatchError",
     "DamageWarning",
@@ -23,6 +26,10 @@ __all__ = [
     "PermissionDeniedError",
     "ReadFailedError",
     "UnsupportedFormatError",
+    "counted",
+    "exit_status",
+    "offsets_text",
+    "printable",
 ]
 
 DONE, BAD_DATA, NOT_RUN = 0, 1, 2
@@ -40,6 +47,17 @@ def counted(count: int, noun: str) -> str:
     if count != 1 and noun.endswith("ry"):
         noun, ending = noun[:-1], "ies"
     return f"{count} {noun}{ending}"
+
+
+def offsets_text(first: int | None, last: int | None) -> str:
+    """Write which offsets damage may have taken, as the rows of ``view=damage`` give the first and the last."""
+    if first is None:
+        return "offsets unknown"
+    if last is None:
+        return f"offsets from {first} on"
+    if last < first:
+        return "no offsets lost"
+    return f"offset {first}" if last == first else f"offsets {first} to {last}"
 
 
 class KafkaLogError(Exception):

@@ -1,16 +1,21 @@
 """Jobs over Kafka's log directories, for `spark-submit` and for ``python -m spark_jobs.NAME``.
 
 Each job has ``--help``, a config file under ``conf/`` whose every key is
-explained there, and ``--dry-run``. What they share stands beside them:
-`job_config` reads the config files, `job_plan` tells what a read covers,
-`job_summary` prints what was done, `job_errors` says in one line why a job
-failed.
+explained there, and ``--dry-run``. Beside the jobs lie packages:
+
+- `common`: what all jobs share.
+- `audit`: tables, page and plots of `topic_profile`.
+- `parquet`: rows, decoding and checkpoints of `log_to_parquet`.
+- `compacted`: moments and latest records of `compacted_table`.
+- `replay`: rows, target and resuming of `replay_to_kafka`.
+
+A job imports its own package and `common`; a package of a job imports `common` alone.
 """
 
 import sys
 
 try:
-    import kafkalog_source._core  # noqa: F401
+    from kafkalog_source import scan  # noqa: F401
 except ImportError as error:
     if error.name != "kafkalog_source._core":
         raise

@@ -20,22 +20,22 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from kafkalog_source.errors import printable
-from spark_jobs.job_config import ConfigError
-from spark_jobs.job_input import JobInput, input_with_flags
-from spark_jobs.job_plan import ReadPlan, print_notes, print_plan
-from spark_jobs.job_reading import (
+from spark_jobs.common.config import ConfigError
+from spark_jobs.common.input import JobInput, input_with_flags
+from spark_jobs.common.plan import ReadPlan, print_notes, print_plan
+from spark_jobs.common.reading import (
     committed_by_default,
     damaged_regions,
     hidden_by_open_transactions,
     left_out_before_errors,
     refuse_options,
 )
-from spark_jobs.job_run import config_file, job_parser, run_job, with_given
-from spark_jobs.job_session import job_session
-from spark_jobs.job_sink import JobOutput, add_output_flags, check_sink, output_with_flags, sink_settings, write_sink
-from spark_jobs.job_summary import print_json, size_text, table_text
-from spark_jobs.latest_by_key import SeveralPartitions, latest_by_key
-from spark_jobs.table_moment import Moment, notes_on_moment, parse_moment
+from spark_jobs.common.run import config_file, job_parser, run_job, with_given
+from spark_jobs.common.session import job_session
+from spark_jobs.common.sink import JobOutput, add_output_flags, check_sink, output_with_flags, sink_settings, write_sink
+from spark_jobs.common.summary import print_json, size_text, table_text
+from spark_jobs.compacted.latest_by_key import SeveralPartitions, latest_by_key
+from spark_jobs.compacted.moment import Moment, notes_on_moment, parse_moment
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

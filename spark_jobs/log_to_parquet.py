@@ -17,18 +17,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from spark_jobs.job_checkpoint import positions_in, refuse_claimed
-from spark_jobs.job_config import ConfigError, overlap, refuse_output_over_input
-from spark_jobs.job_input import JobInput, input_with_flags
-from spark_jobs.job_plan import ReadPlan, plan_since, print_plan
-from spark_jobs.job_reading import damaged_regions, left_out_before_errors
-from spark_jobs.job_run import config_file, job_parser, run_job, with_given
-from spark_jobs.job_session import job_session
-from spark_jobs.job_sink import JobOutput, add_output_flags, check_sink, output_with_flags, sink_settings, write_sink
-from spark_jobs.log_decode import Decode, check_decode
-from spark_jobs.log_incremental import append_new, read_stream
-from spark_jobs.log_rows import ORDER_BY, PARTITION_BY, Headers, counts_of, shaped, written
-from spark_jobs.log_summary import print_rows, print_summary, summary_of
+from spark_jobs.common.config import ConfigError, overlap, refuse_output_over_input
+from spark_jobs.common.input import JobInput, input_with_flags
+from spark_jobs.common.plan import ReadPlan, plan_since, print_plan
+from spark_jobs.common.reading import damaged_regions, left_out_before_errors
+from spark_jobs.common.run import config_file, job_parser, run_job, with_given
+from spark_jobs.common.session import job_session
+from spark_jobs.common.sink import JobOutput, add_output_flags, check_sink, output_with_flags, sink_settings, write_sink
+from spark_jobs.parquet.checkpoint import positions_in, refuse_claimed
+from spark_jobs.parquet.decode import Decode, check_decode
+from spark_jobs.parquet.incremental import append_new, read_stream
+from spark_jobs.parquet.rows import ORDER_BY, PARTITION_BY, Headers, counts_of, shaped, written
+from spark_jobs.parquet.summary import print_rows, print_summary, summary_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,10 +21,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from kafkalog_source.errors import counted, printable
-from spark_jobs.job_config import ConfigError, option_strings
-from spark_jobs.job_input import JobInput, input_with_flags
-from spark_jobs.job_plan import ReadPlan, TopicPlan, print_notes, print_plan
-from spark_jobs.job_reading import (
+from spark_jobs.common.config import ConfigError, option_strings
+from spark_jobs.common.input import JobInput, input_with_flags
+from spark_jobs.common.plan import ReadPlan, TopicPlan, print_notes, print_plan
+from spark_jobs.common.reading import (
     committed_by_default,
     damaged_regions,
     hidden_by_open_transactions,
@@ -32,10 +32,12 @@ from spark_jobs.job_reading import (
     ranges_of,
     refuse_options,
 )
-from spark_jobs.job_run import JobError, config_file, job_parser, run_job, with_given
-from spark_jobs.job_session import job_session
-from spark_jobs.job_summary import print_json, size_text, table_text
-from spark_jobs.kafka_target import (
+from spark_jobs.common.run import JobError, config_file, job_parser, run_job, with_given
+from spark_jobs.common.session import job_session
+from spark_jobs.common.summary import print_json, size_text, table_text
+from spark_jobs.replay.frame import SCHEMA, HeaderNames, extents, in_order, rows_to_write, with_milliseconds, within
+from spark_jobs.replay.resume import Partitions, check_complete, check_found
+from spark_jobs.replay.target import (
     TargetTopic,
     check_connector,
     check_settings,
@@ -44,8 +46,6 @@ from spark_jobs.kafka_target import (
     target_topics,
     write_target,
 )
-from spark_jobs.replay_frame import SCHEMA, HeaderNames, extents, in_order, rows_to_write, with_milliseconds, within
-from spark_jobs.replay_resume import Partitions, check_complete, check_found
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -27,20 +27,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from kafkalog_source.errors import counted
-from spark_jobs.job_config import ConfigError, refuse_output_over_input
-from spark_jobs.job_input import JobInput, input_with_flags
-from spark_jobs.job_plan import ReadPlan, print_plan
-from spark_jobs.job_reading import left_out_before_errors
-from spark_jobs.job_run import config_file, job_parser, run_job, with_given
-from spark_jobs.job_session import job_session
-from spark_jobs.job_summary import print_json
-from spark_jobs.topic_profile_batches import BATCH_SCHEMA, WRAPPER_SCHEMA, BatchTables, with_wrappers, without_counts
-from spark_jobs.topic_profile_html import html_report
-from spark_jobs.topic_profile_plots import can_plot
-from spark_jobs.topic_profile_records import RecordTables, record_schema
-from spark_jobs.topic_profile_result import Profile, collected
-from spark_jobs.topic_profile_tables import profile_tables
-from spark_jobs.topic_profile_text import print_profile
+from spark_jobs.audit.batches import BATCH_SCHEMA, WRAPPER_SCHEMA, BatchTables, with_wrappers, without_counts
+from spark_jobs.audit.html import html_report
+from spark_jobs.audit.plots import can_plot
+from spark_jobs.audit.records import RecordTables, record_schema
+from spark_jobs.audit.result import Profile, collected
+from spark_jobs.audit.tables import profile_tables
+from spark_jobs.audit.text import print_profile
+from spark_jobs.common.config import ConfigError, refuse_output_over_input
+from spark_jobs.common.input import JobInput, input_with_flags
+from spark_jobs.common.plan import ReadPlan, print_plan
+from spark_jobs.common.reading import left_out_before_errors
+from spark_jobs.common.run import config_file, job_parser, run_job, with_given
+from spark_jobs.common.session import job_session
+from spark_jobs.common.summary import print_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,9 +20,8 @@ from kafkalog_source.cli.options import (
     read_options,
 )
 from kafkalog_source.cli.text import complain, json_line
-from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning, counted
+from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning, counted, offsets_text
 from kafkalog_source.format import TimestampType
-from kafkalog_source.segment.damage import offsets_text
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import DataLossError, LogDirError, counted, printable
-from kafkalog_source.segment.damage import offsets_text
+from kafkalog_source.errors import DataLossError, LogDirError, counted, offsets_text, printable
 from kafkalog_source.segment.source import FileChangedError, LocalFile, is_gone
 
 if TYPE_CHECKING:

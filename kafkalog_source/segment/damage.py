@@ -6,7 +6,7 @@ import enum
 import json
 from dataclasses import dataclass
 
-from kafkalog_source.errors import CorruptBatchError, KafkaLogError, LimitError, counted, printable
+from kafkalog_source.errors import CorruptBatchError, KafkaLogError, LimitError, counted, offsets_text, printable
 
 READ_AROUND = "Restore the file from another replica, or read around it by startingOffsets and endingOffsets"
 
@@ -91,17 +91,6 @@ class Damage:
         place = f"{printable(self.file)}, position {self.position}"
         lost = offsets_text(self.first_offset, self.last_offset)
         return f"{place}: {counted(self.size, 'byte')} {self.kind.value}, {lost}: {self.reason}"
-
-
-def offsets_text(first: int | None, last: int | None) -> str:
-    """The offsets that may be lost, in words."""
-    if first is None:
-        return "offsets unknown"
-    if last is None:
-        return f"offsets from {first} on"
-    if last < first:
-        return "no offsets lost"
-    return f"offset {first}" if last == first else f"offsets {first} to {last}"
 
 
 def words_of(error: KafkaLogError) -> tuple[str, str | None, str | None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.job_sink import JobOutput, read_sink, sink_settings
+from spark_jobs.common.sink import JobOutput, read_sink, sink_settings
 from spark_jobs.log_to_parquet import main
 from tests.builders import Batch, Record, partition_dir, write_segment
 from tests.jobs.growing_log import GrowingLog, forget_last_commit

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pyarrow.dataset as ds
 import pytest
 
+from spark_jobs.common.config import ConfigError, build, load
+from spark_jobs.compacted.latest_by_key import SeveralPartitions, latest_by_key
+from spark_jobs.compacted.moment import Moment, parse_moment
 from spark_jobs.compacted_table import Config, Output, Table, main
-from spark_jobs.job_config import ConfigError, build, load
-from spark_jobs.latest_by_key import SeveralPartitions, latest_by_key
-from spark_jobs.table_moment import Moment, parse_moment
 from tests.builders import Batch, Header, Record, end_marker, partition_dir, write_segment
 from tests.builders.v2 import SOME_TIME
 

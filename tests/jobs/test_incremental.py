@@ -14,8 +14,8 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from spark_jobs.job_checkpoint import positions_in
 from spark_jobs.log_to_parquet import main
+from spark_jobs.parquet.checkpoint import positions_in
 from tests.jobs.growing_log import GrowingLog, forget_last_commit
 
 ROOT = Path(__file__).resolve().parents[2]

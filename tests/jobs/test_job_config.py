@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from spark_jobs.job_config import ConfigError, build, load, option_strings, refuse_output_over_input
+from spark_jobs.common.config import ConfigError, build, load, option_strings, refuse_output_over_input
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kafkalog_source.errors import CorruptBatchError
-from spark_jobs.job_errors import one_line
-from spark_jobs.job_summary import size_text, table_text
+from spark_jobs.common.errors import one_line
+from spark_jobs.common.summary import size_text, table_text
+from spark_jobs.parquet.summary import _cell
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,33 @@ def test_sizes_are_told_in_the_largest_unit_that_fits(size: int, text: str) -> N
 def test_a_table_lines_up_its_columns() -> None:
     text = table_text(("topic", "records"), [("orders", 12345), ("a", 7)])
     assert text.splitlines() == ["topic   records", "orders   12,345", "a             7"]
+
+
+def test_columns_are_flush_right_where_that_is_said_and_none_is_wider_than_a_screen() -> None:
+    text = table_text(("topic", "offset", "key"), [("t" * 100, 12, "k"), ("t", 1, "key")], ("offset",))
+    assert text.splitlines() == [
+        f"topic{' ' * 59}  offset  key",
+        f"{'t' * 100}      12  k",
+        f"t{' ' * 63}       1  key",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (7, "7"),
+        ("2026\x1b[0m", "2026\\x1b[0m"),
+        (b"", '""'),
+        (bytearray(b'say "hi"\n'), '"say \\"hi\\"\\n"'),
+        ("\N{RIGHT-TO-LEFT OVERRIDE}é".encode(), '"\\u202eé"'),
+        (b"\xff", "base64:/w=="),
+        (b"\x00\x01", "base64:AAE="),
+        (b"x" * 50, f'"{"x" * 38}…'),
+    ],
+)
+def test_values_are_shown_as_text_that_a_terminal_takes(value: object, text: str) -> None:
+    assert _cell(value) == text
 
 
 def test_a_table_without_rows_is_its_heads() -> None:

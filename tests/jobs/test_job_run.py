@@ -19,11 +19,11 @@ from kafkalog_source.errors import (
     ReadFailedError,
     UnsupportedFormatError,
 )
-from spark_jobs.job_checkpoint import positions_in
-from spark_jobs.job_config import ConfigError
-from spark_jobs.job_input import JobInput, input_with_flags
-from spark_jobs.job_run import JobError, config_file, job_parser, run_job, with_given
-from spark_jobs.job_sink import JobOutput, add_output_flags, output_with_flags
+from spark_jobs.common.config import ConfigError
+from spark_jobs.common.input import JobInput, input_with_flags
+from spark_jobs.common.run import JobError, config_file, job_parser, run_job, with_given
+from spark_jobs.common.sink import JobOutput, add_output_flags, output_with_flags
+from spark_jobs.parquet.checkpoint import positions_in
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,22 @@ def test_flags_win_over_the_file_and_options_are_merged_whatever_their_case(tmp_
     assert (merged.option("mode", "?"), merged.option("view", "records")) == ("FAILFAST", "records")
     other = job_parser("job", "A job.").parse_args(["--config", str(file), "b", "c"])
     assert input_with_flags(config.input, other).paths == ("b", "c")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("path=elsewhere", "option path cannot be given here: name a PATH"),
+        ("Paths=elsewhere", "option Paths cannot be given here: name a PATH"),
+        ("columns=key", "unknown option columns"),
+        ("threads=2", "unknown option threads"),
+    ],
+)
+def test_options_that_a_job_gives_itself_are_refused(option: str, message: str) -> None:
+    """A path among the options would be read, and escape the check that no output lies in an input."""
+    flags = job_parser("job", "A job.").parse_args(["logs", "--option", option])
+    with pytest.raises(ConfigError, match=message):
+        input_with_flags(JobInput(), flags)
 
 
 def test_what_was_not_given_changes_nothing() -> None:

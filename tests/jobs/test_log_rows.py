@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.dataset as ds
 import pytest
 
-from spark_jobs.job_config import ConfigError
-from spark_jobs.log_decode import Decode, check_decode, decoded_value
+from spark_jobs.common.config import ConfigError
 from spark_jobs.log_to_parquet import main
+from spark_jobs.parquet.decode import Decode, check_decode, decoded_value
 from tests.builders import Batch, Header, Record, partition_dir, write_segment
 
 if TYPE_CHECKING:

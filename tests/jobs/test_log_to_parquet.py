@@ -14,9 +14,9 @@ import pyarrow.dataset as ds
 import pytest
 
 from kafkalog_source import scan
-from spark_jobs.job_config import build, load
-from spark_jobs.log_decode import Decode
+from spark_jobs.common.config import build, load
 from spark_jobs.log_to_parquet import Config, Output, Run, main
+from spark_jobs.parquet.decode import Decode
 from tests.builders import Batch, encode, partition_dir, write_segment
 
 ROOT = Path(__file__).resolve().parents[2]

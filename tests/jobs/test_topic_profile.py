@@ -18,11 +18,11 @@ import pytest
 
 from kafkalog_source import scan
 from spark_jobs import topic_profile
-from spark_jobs.job_config import build, load
+from spark_jobs.audit.html import html_report
+from spark_jobs.audit.result import Profile
+from spark_jobs.audit.text import print_profile
+from spark_jobs.common.config import build, load
 from spark_jobs.topic_profile import Config, Output, Settings, main
-from spark_jobs.topic_profile_html import html_report
-from spark_jobs.topic_profile_result import Profile
-from spark_jobs.topic_profile_text import print_profile
 from tests.builders import Batch, Header, Message, Record, Wrapper, encode, partition_dir, write_segment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -405,6 +405,28 @@ class TestPage:
         page = html_report(profile, plots=True)
         assert_is_safe_and_accessible(page)
         assert HOSTILE[:-1] + "\\u202e" in [each.text for each in parsed(page).iter("h3")]
+
+    def test_whatever_is_put_in_is_printable_and_escaped(self) -> None:
+        pytest.importorskip("matplotlib")
+        profile = some_profile()
+        profile.input, profile.time_zone = [HOSTILE, "/b"], HOSTILE
+        profile.warnings, profile.skipped = [HOSTILE], [HOSTILE]
+        profile.headers = [{"topic": HOSTILE, "name": HOSTILE, "records": 1, "occurrences": 1}]
+        profile.damage = [{"topic": HOSTILE, "partition": 0, "file": HOSTILE, "reason": f"{HOSTILE}\n\x1b[31m"}]
+        for rows in (profile.topics, profile.hours, profile.sizes, profile.partitions):
+            for row in rows:
+                row["topic"] = HOSTILE
+        profile.plotted = [HOSTILE]
+        page = html_report(profile, plots=True)
+        assert_is_safe_and_accessible(page)
+        assert "{" not in page.partition("</style>")[2]
+        assert page.replace("\n", "").isprintable()
+        shown = HOSTILE.replace("\N{RIGHT-TO-LEFT OVERRIDE}", "\\u202e")
+        texts = [text for each in parsed(page).iter() for text in (each.text, each.tail) if text]
+        found = [text for text in texts if "onerror" in text]
+        # The inputs with the zone, two notes, each row of a table, and the name above the plots.
+        assert len(found) > 10
+        assert all(shown in text for text in found)
 
     def test_what_is_cut_is_said(self) -> None:
         profile = some_profile()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -94,6 +96,28 @@ def test_pyproject_names_every_compiled_module() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     named = {source for module in settings["ext-modules"] for source in module["sources"]}
     assert {str(path.relative_to(ROOT)) for path in project_files() if path.suffix == ".pyx"} == named
+
+
+def test_nothing_beside_the_jobs_hides_a_module_of_python() -> None:
+    """`spark-submit` puts the folder of the job at the head of the path, before Python's own modules."""
+    names = {path.relative_to(ROOT).parts[1].removesuffix(".py") for path in project_files() if is_of_jobs(path)}
+    assert "common" in names
+    assert names & sys.stdlib_module_names == set()
+
+
+def test_packages_of_jobs_say_what_they_hold_and_are_not_large() -> None:
+    packages = {path.parent for path in project_files() if is_of_jobs(path) and path.name == "__init__.py"}
+    assert len(packages) > 1
+    for package in packages:
+        modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+        told = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+        assert len(modules) <= 10, package
+        if package.name != "spark_jobs":
+            assert modules <= set(re.findall(r"`(\w+)`", told)), package
+
+
+def is_of_jobs(path: Path) -> bool:
+    return path.suffix == ".py" and path.relative_to(ROOT).parts[0] == "spark_jobs"
 
 
 def test_compiled_modules_have_stubs() -> None:

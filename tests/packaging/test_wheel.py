@@ -33,7 +33,7 @@ def test_every_python_file_of_the_packages_is_in_it(wheel: zipfile.ZipFile) -> N
     files = [
         *ROOT.glob("kafkalog_source/**/*.py"),
         *ROOT.glob("kafkalog_source/**/*.pyi"),
-        *ROOT.glob("spark_jobs/*.py"),
+        *ROOT.glob("spark_jobs/**/*.py"),
     ]
     expected = {str(path.relative_to(ROOT)) for path in files if "pyspark_kafkalog" not in path.parts}
     assert expected - names == set()

@@ -8,9 +8,10 @@ import pickle
 import pytest
 
 from kafkalog_source import errors
-from kafkalog_source.errors import KafkaLogError, counted
+from kafkalog_source.errors import KafkaLogError, counted, offsets_text
 
-KINDS = [getattr(errors, name) for name in errors.__all__ if not name.endswith("Warning")]
+PUBLIC = [getattr(errors, name) for name in errors.__all__]
+KINDS = [kind for kind in PUBLIC if isinstance(kind, type) and not issubclass(kind, Warning)]
 
 
 def full(kind: type[KafkaLogError]) -> KafkaLogError:
@@ -73,3 +74,17 @@ def test_what_a_terminal_would_act_upon_is_escaped(text: str, shown: str) -> Non
 )
 def test_counts_agree_with_their_nouns(count: int, noun: str, text: str) -> None:
     assert counted(count, noun) == text
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "text"),
+    [
+        (None, None, "offsets unknown"),
+        (5, None, "offsets from 5 on"),
+        (5, 4, "no offsets lost"),
+        (5, 5, "offset 5"),
+        (5, 9, "offsets 5 to 9"),
+    ],
+)
+def test_offsets_that_may_be_lost_are_told(first: int | None, last: int | None, text: str) -> None:
+    assert offsets_text(first, last) == text

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from kafkalog_source.errors import KafkaLogError, printable
-from kafkalog_source.logdir import PartitionLog, list_logs
-from kafkalog_source.logdir.checkpoints import read_offset_checkpoint
-from kafkalog_source.reading.options import parse_options
-from spark_jobs.job_config import ConfigError
-from spark_jobs.job_input import JobInput
-from spark_jobs.job_reading import Partition, ranges_of
+from kafkalog_source import compacted_up_to
+from kafkalog_source.errors import printable
+from spark_jobs.common.config import ConfigError
+from spark_jobs.common.input import JobInput
+from spark_jobs.common.reading import Partition, ranges_of
 
 __all__ = ["Moment", "notes_on_moment", "parse_moment"]
 
@@ -100,20 +97,16 @@ def notes_on_moment(source: JobInput, moment: Moment) -> tuple[str, ...]:
         return ()
     behind = _first_behind(source, moment)
     notes, unknown = [], []
-    cleaned: dict[str, Mapping[tuple[str, int], int] | None] = {}
-    for log in _logs(source):
-        later = behind.get((log.topic, log.partition))
-        if later is None or log.topic is None or log.partition is None:
+    keywords: dict[str, Any] = dict(source.options)
+    for (topic, partition), cleaned in compacted_up_to(list(source.paths), **keywords).items():
+        later = behind.get((topic, partition))
+        if later is None:
             continue
-        name = f"{printable(log.topic)}-{log.partition}"
-        log_dir = os.path.dirname(os.path.dirname(log.path) if log.lone else log.path)
-        if log_dir not in cleaned:
-            cleaned[log_dir] = _cleaned_up_to(log_dir)
-        known = cleaned[log_dir]
-        if known is None:
+        name = f"{printable(topic)}-{partition}"
+        if cleaned is None:
             unknown.append(name)
-        elif known.get((log.topic, log.partition), 0) > later:
-            notes.append(_past_note(name, known[log.topic, log.partition], later))
+        elif cleaned > later:
+            notes.append(_past_note(name, cleaned, later))
     return (*notes, *_unknown_note(unknown))
 
 
@@ -133,11 +126,6 @@ def _unknown_note(names: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _logs(source: JobInput) -> tuple[PartitionLog, ...]:
-    options = parse_options(source.options, list(source.paths))
-    return list_logs(options.paths, wanted=options.wants, follow_symlinks=options.follow_symlinks).partitions
-
-
 def _first_behind(source: JobInput, moment: Moment) -> dict[Partition, int]:
     """Look up the first offset that does not belong to the table, of the partitions that have one."""
     if moment.time_us is None:
@@ -149,13 +137,4 @@ def _first_behind(source: JobInput, moment: Moment) -> dict[Partition, int]:
         "startingTimestamp": str(moment.time_us // 1000 + 1),
         "startingOffsetsByTimestampStrategy": "latest",
     }
-    return {place: ranges[0].low for place, ranges in ranges_of(source.with_options(later)).items()}
-
-
-def _cleaned_up_to(log_dir: str) -> Mapping[tuple[str, int], int] | None:
-    """Read how far the cleaner has come in a log dir; None if it does not say."""
-    try:
-        return read_offset_checkpoint(os.path.join(log_dir, _CHECKPOINT))
-    except KafkaLogError:
-        # The plan of the read has warned of one that is damaged.
-        return None
+    return {place: low for place, (low, _) in ranges_of(source.with_options(later)).items()}

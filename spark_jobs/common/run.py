@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, KafkaLogError, exit_status
-from spark_jobs.job_config import ConfigError, build, load
-from spark_jobs.job_errors import one_line, own_kind
-from spark_jobs.job_input import add_input_flags
+from spark_jobs.common.config import ConfigError, build, load
+from spark_jobs.common.errors import one_line, own_kind
+from spark_jobs.common.input import add_input_flags
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
-from spark_jobs.job_config import ConfigError, refuse_output_over_input
-from spark_jobs.job_run import with_given
-from spark_jobs.job_session import set_for_now
+from spark_jobs.common.config import ConfigError, refuse_output_over_input
+from spark_jobs.common.run import with_given
+from spark_jobs.common.session import set_for_now
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, DataFrameWriterV2, SparkSession

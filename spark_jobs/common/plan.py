@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kafkalog_source import scan
+from kafkalog_source import Split, backlog, scan
 from kafkalog_source.errors import printable
-from kafkalog_source.reading.options import parse_options
-from kafkalog_source.reading.positions import from_json
-from kafkalog_source.reading.stream import Stream
-from spark_jobs.job_summary import print_json, size_text, table_text
-
-if TYPE_CHECKING:
-    from kafkalog_source.reading.splits import SplitRange
+from spark_jobs.common.summary import print_json, size_text, table_text
 
 __all__ = ["ReadPlan", "TopicPlan", "plan_of", "plan_since", "print_notes", "print_plan"]
 
@@ -111,14 +105,12 @@ def plan_of(paths: Sequence[str], options: Mapping[str, str]) -> ReadPlan:
     ReadPlan
         What is there to read.
     """
-    # scan() has parameters of its own besides the options; this refuses their names first.
-    parse_options(options, list(paths))
     keywords: dict[str, Any] = dict(options)
     read = scan(list(paths), **keywords)
     splits = read.splits()
     report = read.report()
     return ReadPlan(
-        topics=_by_topic(each for split in splits for each in split.ranges),
+        topics=_by_topic(splits),
         splits=len(splits),
         warnings=tuple(report["warnings"]),
         skipped=tuple(f"{each['path']}: {each['reason']}" for each in report["skipped"]),
@@ -142,17 +134,14 @@ def plan_since(paths: Sequence[str], options: Mapping[str, str], start: object |
     ReadPlan
         What is new.
     """
-    warnings: list[str] = []
-    stream = Stream(parse_options(options, list(paths), streaming=True), warnings.append)
-    positions = stream.initial() if start is None else from_json(start)
-    splits = stream.plan(positions, stream.latest(positions)).splits
-    topics = _by_topic(each for split in splits for each in split.ranges)
-    return ReadPlan(topics=topics, splits=len(splits), warnings=tuple(dict.fromkeys(warnings)), skipped=())
+    keywords: dict[str, Any] = dict(options)
+    new = backlog(list(paths), start, **keywords)
+    return ReadPlan(topics=_by_topic(new.splits), splits=len(new.splits), warnings=new.warnings, skipped=())
 
 
-def _by_topic(ranges: Iterable[SplitRange]) -> tuple[TopicPlan, ...]:
-    groups: dict[str | None, list[SplitRange]] = defaultdict(list)
-    for each in ranges:
+def _by_topic(splits: Sequence[Split]) -> tuple[TopicPlan, ...]:
+    groups = defaultdict(list)
+    for each in (each for split in splits for each in split.ranges):
         groups[each.topic].append(each)
     return tuple(
         TopicPlan(

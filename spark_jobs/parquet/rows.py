@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from spark_jobs.log_decode import DECODED, Decode, decoded_value
+from spark_jobs.parquet.decode import DECODED, Decode, decoded_value
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -1,6 +1,6 @@
 """What is new in log directories, added to a table: a stream that ends at what was there when it began.
 
-Every micro-batch is written by `job_sink.append_once`, so one that Spark repeats after a
+Every micro-batch is written by `common.sink.append_once`, so one that Spark repeats after a
 crash leaves each record there once. Plain Parquet is not written by Spark's own file sink:
 that one keeps a list of its good files which only Spark reads, and any other reader would
 see the files of a crashed attempt too.
@@ -12,10 +12,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.job_checkpoint import claim, has_unfinished, owner_properties
-from spark_jobs.job_input import JobInput
-from spark_jobs.job_sink import JobOutput, append_once, iceberg_table
-from spark_jobs.log_rows import ORDER_BY, PARTITION_BY
+from spark_jobs.common.input import JobInput
+from spark_jobs.common.sink import JobOutput, append_once, iceberg_table
+from spark_jobs.parquet.checkpoint import claim, has_unfinished, owner_properties
+from spark_jobs.parquet.rows import ORDER_BY, PARTITION_BY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

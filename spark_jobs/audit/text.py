@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from kafkalog_source.errors import printable
-from spark_jobs.job_summary import size_text, table_text
-from spark_jobs.topic_profile_result import Profile, Row
+from spark_jobs.audit.result import Profile, Row
+from spark_jobs.common.summary import size_text, table_text
 
 __all__ = ["SECTIONS", "Section", "cell", "print_profile", "topic_text"]
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.job_config import ConfigError
-from spark_jobs.job_sink import JobOutput
+from spark_jobs.common.config import ConfigError
+from spark_jobs.common.sink import JobOutput
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

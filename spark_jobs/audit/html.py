@@ -11,10 +11,10 @@ from html import escape
 from typing import Any
 
 from kafkalog_source.errors import printable
-from spark_jobs.job_summary import size_text
-from spark_jobs.topic_profile_plots import Plot, plots_of_topic, topics_plot
-from spark_jobs.topic_profile_result import Profile, Row
-from spark_jobs.topic_profile_text import SECTIONS, Section, cell, topic_text
+from spark_jobs.audit.plots import Plot, plots_of_topic, topics_plot
+from spark_jobs.audit.result import Profile, Row
+from spark_jobs.audit.text import SECTIONS, Section, cell, topic_text
+from spark_jobs.common.summary import size_text
 
 __all__ = ["html_report"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from spark_jobs.topic_profile_times import readable_time
+from spark_jobs.audit.times import readable_time
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-
-from kafkalog_source.cli.text import table
+from collections.abc import Collection, Sequence
 
 __all__ = ["print_json", "size_text", "table_text"]
 
+_WIDEST = 64
+"""A topic's name may have 249 characters; such a row sticks out and leaves the others as they are."""
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -22,8 +22,8 @@ def size_text(size: int) -> str:
     raise AssertionError("the last unit takes any size")
 
 
-def table_text(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Lay out rows under their heads: the first column to the left, numbers to the right.
+def table_text(heads: Sequence[str], rows: Sequence[Sequence[object]], right: Collection[str] | None = None) -> str:
+    """Lay out rows under their heads.
 
     Parameters
     ----------
@@ -31,14 +31,20 @@ def table_text(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         One for each column.
     rows : sequence of sequences
         Values; a number is printed with thousands apart.
+    right : collection of str, optional
+        Heads of the columns that are flush right; by default all but the first.
 
     Returns
     -------
     str
         Lines without a final newline.
     """
-    cells = [[f"{value:,}" if isinstance(value, int) else str(value) for value in row] for row in rows]
-    return "\n".join(table(heads, cells, frozenset(heads[1:])))
+    cells = [list(heads), *([f"{value:,}" if isinstance(value, int) else str(value) for value in row] for row in rows)]
+    widths = [min(max(map(len, column)), _WIDEST) for column in zip(*cells, strict=True)]
+    right = heads[1:] if right is None else right
+    align = [str.rjust if head in right else str.ljust for head in heads]
+    lines = ([put(cell, width) for put, cell, width in zip(align, row, widths, strict=True)] for row in cells)
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def print_json(value: object) -> None:

@@ -10,8 +10,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from spark_jobs.job_config import ConfigError
-from spark_jobs.job_sink import has_class
+from spark_jobs.common.config import ConfigError
+from spark_jobs.common.sink import has_class
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from spark_jobs.topic_profile_batches import BatchTables
-    from spark_jobs.topic_profile_records import RecordTables
+    from spark_jobs.audit.batches import BatchTables
+    from spark_jobs.audit.records import RecordTables
 
 __all__ = ["profile_tables"]
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import counted
-from spark_jobs.job_run import JobError
-from spark_jobs.replay_frame import Found, HeaderNames, digests, found_records, partition_names, within
+from spark_jobs.common.run import JobError
+from spark_jobs.replay.frame import Found, HeaderNames, digests, found_records, partition_names, within
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any
 
 from kafkalog_source.errors import counted, printable
-from spark_jobs.job_summary import size_text
-from spark_jobs.topic_profile_result import Profile, Row
+from spark_jobs.audit.result import Profile, Row
+from spark_jobs.common.summary import size_text
 
 __all__ = ["Plot", "can_plot", "plots_of_topic", "topics_plot"]
 

@@ -8,16 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kafkalog_source import scan
-from kafkalog_source.errors import counted, printable
-from kafkalog_source.segment.damage import offsets_text
-from spark_jobs.job_config import ConfigError
-from spark_jobs.job_errors import one_line
-from spark_jobs.job_input import JobInput
+from kafkalog_source.errors import counted, offsets_text, printable
+from spark_jobs.common.config import ConfigError
+from spark_jobs.common.errors import one_line
+from spark_jobs.common.input import JobInput
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from kafkalog_source.reading.splits import SplitRange
 
 __all__ = [
     "Partition",
@@ -108,13 +105,15 @@ def _left_out(spark: SparkSession, source: JobInput) -> Iterator[str]:
         yield f"left out: {counted(count - len(regions), 'more damaged region')}; view=damage lists all"
 
 
-def ranges_of(source: JobInput) -> dict[Partition, list[SplitRange]]:
-    """Give the ranges of segments that a read covers, by partition and in the order of offsets."""
+def ranges_of(source: JobInput) -> dict[Partition, tuple[int, int]]:
+    """Give the offsets [low, high) that a read covers of each partition with something to read."""
     keywords: dict[str, Any] = dict(source.options)
-    ranges: dict[Partition, list[SplitRange]] = {}
+    ranges: dict[Partition, tuple[int, int]] = {}
     for split in scan(list(source.paths), **keywords).splits():
         for each in split.ranges:
-            ranges.setdefault((each.topic, each.partition), []).append(each)
+            # Ranges of a partition come in the order of their offsets.
+            low, _ = ranges.get((each.topic, each.partition), (each.low, None))
+            ranges[each.topic, each.partition] = (low, each.high)
     return ranges
 
 
@@ -132,11 +131,6 @@ def hidden_by_open_transactions(source: JobInput) -> tuple[str, ...]:
     everything = ranges_of(plain.with_options({"isolationLevel": "read_uncommitted"}))
     return tuple(
         f"{printable(str(topic))}-{partition}: a transaction is open; what lies behind its first record is not read"
-        for (topic, partition), ranges in everything.items()
-        if _end(ranges) > _end(visible.get((topic, partition), []))
+        for (topic, partition), (_, end) in everything.items()
+        if end > visible.get((topic, partition), (0, -1))[1]
     )
-
-
-def _end(ranges: list[SplitRange]) -> int:
-    """Where a read of a partition ends; an open transaction lowers it."""
-    return ranges[-1].high if ranges else -1

@@ -7,13 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from spark_jobs.job_config import ConfigError, option_strings
-from spark_jobs.job_plan import ReadPlan, plan_of
+from spark_jobs.common.config import ConfigError, option_strings
+from spark_jobs.common.plan import ReadPlan, plan_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["JobInput", "add_input_flags", "input_with_flags"]
+
+# What options name would be read besides the paths, and escape the check that no output lies in an input.
+_NAMES_OF_PATHS = ("path", "paths")
+_PARAMETERS_OF_SCAN = ("columns", "threads")
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,18 @@ def input_with_flags(source: JobInput, flags: argparse.Namespace) -> JobInput:
     Raises
     ------
     ConfigError
-        If nothing names a path, or an ``--option`` is not ``NAME=VALUE``.
+        If nothing names a path, an ``--option`` is not ``NAME=VALUE``, or an option is not a job's to take.
     """
     paths = tuple(flags.paths) or source.paths
     if not paths:
         raise ConfigError("no input: name a PATH, or input.paths in the config file")
-    return replace(source, paths=paths).with_options(_option_flags(flags.option))
+    source = replace(source, paths=paths).with_options(_option_flags(flags.option))
+    for name in source.options:
+        if name.lower() in _NAMES_OF_PATHS:
+            raise ConfigError(f"option {name} cannot be given here: name a PATH, or input.paths in the config file")
+        if name in _PARAMETERS_OF_SCAN:
+            raise ConfigError(f"unknown option {name}: it is a parameter of scan(), and here the job decides it")
+    return source
 
 
 def _option_flags(pairs: Sequence[str]) -> dict[str, str]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kafkalog_source.errors import printable
-from spark_jobs.job_config import ConfigError
-from spark_jobs.job_run import JobError
-from spark_jobs.job_sink import has_class
+from spark_jobs.common.config import ConfigError
+from spark_jobs.common.run import JobError
+from spark_jobs.common.sink import has_class
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import unicodedata
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from kafkalog_source.cli.cells import text_value
-from kafkalog_source.cli.text import table
 from kafkalog_source.errors import printable
-from spark_jobs.job_input import JobInput
-from spark_jobs.job_plan import ReadPlan, print_notes
-from spark_jobs.job_sink import JobOutput, read_sink
-from spark_jobs.job_summary import print_json, size_text, table_text
-from spark_jobs.log_decode import DECODED
+from spark_jobs.common.input import JobInput
+from spark_jobs.common.plan import ReadPlan, print_notes
+from spark_jobs.common.sink import JobOutput, read_sink
+from spark_jobs.common.summary import print_json, size_text, table_text
+from spark_jobs.parquet.decode import DECODED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,13 +37,27 @@ def print_rows(spark: SparkSession, plan: ReadPlan, output: JobOutput, count: in
         "topic", "partition", "offset", F.col("timestamp").cast("string").alias("timestamp"), "key", value
     )
     cells = [[_cell(value) for value in row] for row in shown.limit(count).collect()]
-    print("\n".join(table(shown.columns, cells, frozenset({"partition", "offset"}))), end="\n\n")
+    print(table_text(shown.columns, cells, ("partition", "offset")), end="\n\n")
 
 
 def _cell(value: object) -> str:
-    """Make a value fit a column, as the command kafkalog writes it."""
-    text = text_value(bytes(value) if isinstance(value, bytearray) else value)
+    """Make a value fit a column, as the command kafkalog writes it: bytes in quotes, or in base64."""
+    if isinstance(value, bytes | bytearray):
+        text = _as_text(bytes(value)) or f"base64:{base64.b64encode(value).decode('ascii')}"
+    else:
+        text = "null" if value is None else printable(str(value))
     return text if len(text) <= _CELL_WIDTH else f"{text[: _CELL_WIDTH - 1]}…"
+
+
+def _as_text(value: bytes) -> str | None:
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    # Control characters but tab and the ends of line: what holds them is data and not text.
+    if any(unicodedata.category(c) == "Cc" and c not in "\t\n\r" for c in text):
+        return None
+    return printable(json.dumps(text, ensure_ascii=False))
 
 
 def summary_of(source: JobInput, output: JobOutput, plan: ReadPlan, outcome: dict[str, Any]) -> dict[str, Any]:
