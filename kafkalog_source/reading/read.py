@@ -119,6 +119,8 @@ class SplitReader:
                 waiting.extendleft(reversed(found.ranges))
 
     def _read_range(self, source: LocalFile, each: SplitRange) -> Iterator[pa.RecordBatch]:
+        # Rows that were read must not be read again: from here on only the reader knows how far it has come.
+        self._reached = None
         transactions = self._transactions(source, each)
         reader: HeaderReader
         if isinstance(self._batches, BatchRows):
@@ -137,7 +139,8 @@ class SplitReader:
             if each.span.to_file_end and next_offset is not None:
                 self._warn(self._gaps.check(each, next_offset))
         except FileChangedError:
-            self._reached = reader.reached if isinstance(reader, SpanReader) else None
+            if isinstance(reader, SpanReader):
+                self._reached = reader.reached
             raise
         finally:
             if isinstance(transactions, Lookahead):

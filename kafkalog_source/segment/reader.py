@@ -128,8 +128,9 @@ class SpanReader:
     ----------
     batches : int
         Batches and top-level messages found so far, good or not.
-    reached : int
-        All offsets below this one have been read when a window could not be filled.
+    reached : int or None
+        All offsets below this one, and no others, have been read when a window could not be filled. None while a window
+        is being decoded.
     """
 
     def __init__(
@@ -147,7 +148,7 @@ class SpanReader:
             is_outdated, give_back = self._window.is_outdated, decoder.give_back
             self._faults = BatchFaults(source, span, largest_batch, is_outdated, give_back)
         self.batches = 0
-        self.reached = span.least
+        self.reached: int | None = None
 
     def __iter__(self) -> Iterator[Event]:
         """Read the span; damage is followed by what lies after it, if whoever asks goes on."""
@@ -156,6 +157,7 @@ class SpanReader:
         while trust.position < span.end:
             self.reached = trust.above + 1
             self._window.fill(trust.position, want)
+            self.reached = None
             stop = faults.walk(self._window, trust)
             known = WindowTrust(trust, faults.entries, stop.magic)
             self.batches += faults.entries.count

@@ -15,7 +15,7 @@ from kafkalog_source._core.outcomes import TransactionStates
 from kafkalog_source.errors import DataLossError, KafkaLogError
 from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir import list_logs
-from kafkalog_source.reading.live import check_inode, has_changed
+from kafkalog_source.reading.live import check_inode, has_changed, until_files_stay
 from kafkalog_source.reading.partition_offsets import PartitionOffsets
 from kafkalog_source.reading.recovery import as_cut
 from kafkalog_source.reading.splits import TransactionHistory, TransactionsAhead
@@ -128,7 +128,7 @@ class Lookahead:
     ) -> tuple[TransactionStates, int]:
         """The states of the batches of a window at least, and the offset below which they hold; see `Decoder`."""
         if self._pass is None:
-            history = self._finder.from_side_files(self._each.path, self._ahead)
+            history = until_files_stay(self._from_side_files, ())
             if history is not None:
                 return states_of(history.within(self._each.span.least, self._below)), MAX_OFFSET
             least, size = self._each.span.least, self._each.file_size
@@ -139,6 +139,13 @@ class Lookahead:
         self._aborted = [each for each in self._aborted if each[2] > above] + self._tracker.take_aborted()
         self._undecided = [each for each in self._undecided if each[2] > above] + self._tracker.take_undecided()
         return TransactionStates(self._aborted, begun, self._undecided), known
+
+    def _from_side_files(self) -> TransactionHistory | None:
+        try:
+            return self._finder.from_side_files(self._each.path, self._ahead)
+        except KafkaLogError:
+            self._finder.forget()
+            raise
 
     def close(self) -> None:
         """Close what is open of later segments."""

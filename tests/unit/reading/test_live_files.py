@@ -15,7 +15,7 @@ from kafkalog_source.reading.options import parse_options
 from kafkalog_source.reading.plan import plan_read
 from kafkalog_source.reading.read import SplitReader
 from kafkalog_source.reading.splits import SplitRange
-from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.source import FileChangedError, LocalFile
 from tests.builders import Batch, Record, encode, partition_dir, write_segment
 
 
@@ -268,3 +268,22 @@ def test_planning_does_not_go_on_for_ever(directory: Path, monkeypatch: pytest.M
     monkeypatch.setattr(plan, "list_logs", lambda *_, **__: listing)
     with pytest.raises(LogDirError, match="No such file"):
         after(directory, lambda: None, maxPartitionBytes=100)
+
+
+def test_a_change_that_is_met_while_a_window_is_decoded_does_not_read_its_rows_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = partition_dir(tmp_path)
+    write_segment(directory, [Batch([Record()], 0), Batch([Record()], 1, transactional=True, producer_id=1)])
+    asked: list[int] = []
+
+    def find(*_: object) -> None:
+        asked.append(1)
+        raise FileChangedError("a later segment changed", file="later")
+
+    monkeypatch.setattr("kafkalog_source.reading.transactions.lookahead.Lookahead.find", find)
+    parsed = parse_options({"endingOffsets": {"topic": {0: 2}}}, [str(tmp_path)])
+    (split,) = plan_read(parsed).splits
+    with pytest.raises(DataLossError, match="a later segment changed"):
+        list(SplitReader(parsed, ["offset", "transactionState"]).read(split))
+    assert asked == [1]
