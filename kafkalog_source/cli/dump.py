@@ -114,9 +114,12 @@ def _rows(found: Scan, limit: int | None) -> Iterator[Row]:
             # Only what is shown becomes Python objects.
             for values in zip(*map(column_values, arrow_batch.columns), strict=True):
                 yield dict(zip(found.schema.names, values, strict=True))
-    except Exception:
-        # Rows about damage may be among those that the error has kept back.
-        _tell(found.report())
+    except Exception as error:
+        report = found.report()
+        place = (getattr(error, "file", None), getattr(error, "position", None))
+        # The error reports its own region; rows about others may be among those that it has kept back.
+        others = [region for region in report["damage"] if (region["file"], region["position"]) != place]
+        _tell({**report, "damage": others})
         raise
     _tell(found.report(), shown=found.schema.names)
 

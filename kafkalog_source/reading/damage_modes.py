@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.arrow.batch_headers import corrupt_batches
 from kafkalog_source.arrow.damage import corrupt_rows, damage_rows
+from kafkalog_source.reading.report import ends_read
 from kafkalog_source.segment.damage import READ_AROUND, Damage, Kind
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ class DamagePolicy:
         ------
         CorruptBatchError, LimitError, UnsupportedFormatError
         """
-        if self._is_view or damage.kind is not Kind.DAMAGED:
-            return
-        if self._mode in ("FAILFAST", "RECOVER"):
+        if not self._is_view and ends_read(damage, self._mode):
             raise damage.to_error(READ_AROUND if self._mode == "FAILFAST" else _NOBODY_CAN)
 
     def gives_row(self, damage: Damage) -> bool:

@@ -177,9 +177,8 @@ class SplitReader:
     def _damaged(self, damage: Damage, each: SplitRange) -> None:
         if not is_wanted(damage, each):
             return
-        # What ends the read is its error; the report holds what was left out.
-        self._policy.check(damage)
         self.report.damage.append(damage)
+        self._policy.check(damage)
         if self._policy.gives_row(damage):
             self._rows.add(damage, each, self._finished())
 
@@ -218,5 +217,5 @@ def _log_left_out(report: Report, options: ReadOptions, *, rows_show_damage: boo
     for warning in report.warnings:
         _log.warning("kafkalog: %s", warning)
     if options.view != "damage" and not rows_show_damage:
-        for text in report.damage_texts():
+        for text in report.left_out_texts(options.mode):
             _log.warning("kafkalog: %s", text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kafkalog_source.errors import counted
+from kafkalog_source.segment.damage import Kind
 
 if TYPE_CHECKING:
     from kafkalog_source.segment.damage import Damage
@@ -69,10 +70,14 @@ class Report:
         # Several splits may have met the same.
         self.warnings = list(dict.fromkeys([*self.warnings, *other.warnings]))
 
-    def damage_texts(self) -> list[str]:
-        """A sentence for each of the first damaged regions, and how many more there are."""
-        texts = [each.to_text() for each in self.damage[:_MOST_TOLD]]
-        left = len(self.damage) - len(texts)
+    def left_out_texts(self, mode: str) -> list[str]:
+        """A sentence for each of the first damaged regions, and how many more there are.
+
+        Without the region that ends a read in this mode, which is its error.
+        """
+        left_out = [each for each in self.damage if not ends_read(each, mode)]
+        texts = [each.to_text() for each in left_out[:_MOST_TOLD]]
+        left = len(left_out) - len(texts)
         return [*texts, f"{counted(left, 'more damaged region')}: view=damage lists all"] if left else texts
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,6 +104,11 @@ class Report:
             "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
             "warnings": list(self.warnings),
         }
+
+
+def ends_read(damage: Damage, mode: str) -> bool:
+    """Whether a region is an error in this mode; what RECOVER cuts off is none."""
+    return damage.kind is Kind.DAMAGED and mode in ("FAILFAST", "RECOVER")
 
 
 def minor_faults() -> int:

@@ -157,5 +157,5 @@ class Scan:
         if self._options.view == "damage" or self._options.mode not in modes:
             return
         if any(each.kind is not Kind.TORN for each in report.damage):
-            for text in report.damage_texts():
+            for text in report.left_out_texts(self._options.mode):
                 warnings.warn(text, DamageWarning, stacklevel=2)

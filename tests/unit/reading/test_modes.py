@@ -159,13 +159,20 @@ def test_a_task_logs_what_was_left_out_before_an_error(
     assert any(f"{20:020d}.log, position {3 * SIZE}" in text for text in caplog.messages)
 
 
-def test_damage_that_ends_a_read_is_its_error_and_not_left_out(tmp_path: Path) -> None:
-    scan = kafkalog_source.scan(log_of(tmp_path, BAD_FIFTH), columns=["offset"])
+def test_damage_that_ends_a_read_is_its_error_and_not_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = log_of(tmp_path, BAD_FIFTH)
+    scan = kafkalog_source.scan(path, columns=["offset"])
     with warnings.catch_warnings():
         warnings.simplefilter("error", DamageWarning)
         with pytest.raises(CorruptBatchError):
             scan.to_table()
-    assert scan.report()["damage"] == []
+    assert len(scan.report()["damage"]) == 1
+    options = parse_options({}, [str(path)])
+    with pytest.raises(CorruptBatchError):
+        list(read_split(plan_read(options).splits[0], options, ["offset"]))
+    assert caplog.messages == []
 
 
 def test_permissive_wants_its_column(tmp_path: Path) -> None:
