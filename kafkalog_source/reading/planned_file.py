@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import DataLossError, LogDirError, counted, offsets_text, printable
-from kafkalog_source.segment.source import FileChangedError, LocalFile, is_gone
+from kafkalog_source.errors import DataLossError, counted, offsets_text, printable
+from kafkalog_source.segment.source import FileChangedError, LocalFile, open_if_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def open_planned(each: SplitRange) -> LocalFile:
     """
     found: list[LocalFile] = []
     for path in _names(each.path):
-        source = _open(path)
+        source = open_if_there(path)
         if source is None:
             continue
         if source.inode == each.inode and _has_planned_size(source, each):
@@ -71,15 +71,6 @@ def _names(path: str) -> Iterator[str]:
         yield path
     if not path.endswith(".deleted"):
         yield f"{path}.deleted"
-
-
-def _open(path: str) -> LocalFile | None:
-    try:
-        return LocalFile(path)
-    except LogDirError as error:
-        if is_gone(error):
-            return None
-        raise
 
 
 def _has_planned_size(source: LocalFile, each: SplitRange) -> bool:

@@ -162,6 +162,16 @@ def is_gone(error: KafkaLogError) -> bool:
     return isinstance(error, LogDirError) and isinstance(cause, OSError) and cause.errno in _GONE
 
 
+def open_if_there(path: str) -> LocalFile | None:
+    """Open a file that was listed; None if it does not exist any more."""
+    try:
+        return LocalFile(path)
+    except LogDirError as error:
+        if is_gone(error):
+            return None
+        raise
+
+
 def _cannot_read(path: str, error: OSError, position: int | None = None) -> LogDirError:
     if error.errno in _GONE:
         return LogDirError(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalog_source.errors import LogDirError
 from kafkalog_source.reading.transactions.lost_markers import PassedDamage, largest_checked, notice_gap
 from kafkalog_source.segment.checking import is_damaged
 from kafkalog_source.segment.opening import open_seeker
-from kafkalog_source.segment.source import FileChangedError, LocalFile, is_gone
+from kafkalog_source.segment.source import FileChangedError, LocalFile, open_if_there
 from kafkalog_source.segment.span import Span
 from kafkalog_source.segment.transactions import HeaderPass, make_tracker
 
@@ -148,12 +147,9 @@ def stable_offset(tracker: TransactionTracker, high: int) -> int:
 
 
 def _open_same(path: str, segment: SegmentFile) -> LocalFile | None:
-    try:
-        source = LocalFile(path)
-    except LogDirError as error:
-        if is_gone(error):
-            return None
-        raise
+    source = open_if_there(path)
+    if source is None:
+        return None
     if source.inode == segment.inode and source.size >= segment.size:
         return source
     source.close()
