@@ -30,10 +30,10 @@ from kafkalog_source.errors import (
 )
 
 if TYPE_CHECKING:
-    from kafkalog_source.reading.backlog import Backlog, backlog
-    from kafkalog_source.reading.compacted import compacted_up_to
+    from kafkalog_source.partition.compacted import compacted_up_to
+    from kafkalog_source.partition.splits import Split
     from kafkalog_source.reading.scan import Scan, scan
-    from kafkalog_source.reading.splits import Split
+    from kafkalog_source.streaming.backlog import Backlog, backlog
 
 __version__ = "0.1.0"
 
@@ -55,19 +55,19 @@ __all__ = [
     "scan",
 ]
 
-_READING = {
-    "Backlog": "backlog",
-    "Scan": "scan",
-    "Split": "splits",
-    "backlog": "backlog",
-    "compacted_up_to": "compacted",
-    "scan": "scan",
+_HOMES = {
+    "Backlog": "streaming.backlog",
+    "Scan": "reading.scan",
+    "Split": "partition.splits",
+    "backlog": "streaming.backlog",
+    "compacted_up_to": "partition.compacted",
+    "scan": "reading.scan",
 }
-"""Where each of the names that are imported late lies in `reading`."""
+"""The modules of the names that are imported late."""
 
 
 def __getattr__(name: str) -> Any:
     """Import what reads when it is first used: Spark looks at the package at every start."""
-    if name in _READING:
-        return getattr(import_module(f"kafkalog_source.reading.{_READING[name]}"), name)
+    if name in _HOMES:
+        return getattr(import_module(f"kafkalog_source.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kafkalog_source._core.walk import HeaderTable
-    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.damage.description import Damage
 
 _TIMESTAMP_TYPE = pa.timestamp("us", tz="UTC")
 BATCH_TYPES: dict[str, pa.DataType] = {

@@ -9,7 +9,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.damage.description import Damage
 
 CORRUPT_RECORD = "_corrupt_record"
 DAMAGE_TYPES: dict[str, pa.DataType] = {

@@ -16,8 +16,8 @@ from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
 from kafkalog_source.logdir.absent import RemotePart, absent_segments, remote_part
 from kafkalog_source.logdir.checkpoints import encoded_topic_id, read_topic_id
 from kafkalog_source.logdir.names import PARTITION_METADATA
-from kafkalog_source.reading.named import not_found
-from kafkalog_source.reading.options import ReadOptions, parse_options
+from kafkalog_source.options.read_options import ReadOptions, parse_options
+from kafkalog_source.planning.missing_topics import not_found
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -196,7 +196,7 @@ def _topic_ids(listing: Listing) -> tuple[dict[str, str], list[str]]:
     for log in listing.partitions:
         path = os.path.join(log.path, PARTITION_METADATA)
         # A link may lead anywhere, and an id is not worth following it.
-        if log.lone or os.path.islink(path) or not os.path.exists(path):
+        if log.is_single_file or os.path.islink(path) or not os.path.exists(path):
             continue
         try:
             found[log.path] = encoded_topic_id(read_topic_id(path))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir import PartitionLog, SegmentFile
-from kafkalog_source.reading.options import ReadOptions
+from kafkalog_source.options.read_options import ReadOptions
+from kafkalog_source.partition.splits import Split, SplitRange
 from kafkalog_source.reading.read import read_split
-from kafkalog_source.reading.splits import Split, SplitRange
 from kafkalog_source.segment.bounds import next_offset
 from kafkalog_source.segment.entries import EntryHeader, read_header
 from kafkalog_source.segment.opening import open_seeker

@@ -11,7 +11,7 @@ from kafkalog_source.cli.progress import Bar
 from kafkalog_source.cli.text import complain, json_line, one_line, table
 from kafkalog_source.cli.verify import check_allowed, wanted_partitions
 from kafkalog_source.errors import BAD_DATA, DONE, counted, printable
-from kafkalog_source.reading.options import parse_options
+from kafkalog_source.options.read_options import parse_options
 from kafkalog_source.salvage import SalvageReport, parse_topic_ids, salvage
 from kafkalog_source.verifying.progress import Progress
 

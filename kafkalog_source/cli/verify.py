@@ -16,7 +16,7 @@ from kafkalog_source.cli.options import (
 from kafkalog_source.cli.progress import Bar
 from kafkalog_source.cli.text import complain, json_line, one_line, table
 from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, OptionError, counted, printable
-from kafkalog_source.reading.options import ReadOptions, parse_options
+from kafkalog_source.options.read_options import ReadOptions, parse_options
 from kafkalog_source.verifying import Finding, Severity, Verification, verify
 from kafkalog_source.verifying.progress import Progress
 

@@ -62,7 +62,7 @@ def remote_part(log: PartitionLog) -> RemotePart | None:
     log : PartitionLog
         As it was listed from its first segment on.
     """
-    if log.lone or not log.segments:
+    if log.is_single_file or not log.segments:
         return None
     first_base, log_start = log.segments[0].base_offset, log.log_start_offset
     if first_base == 0 or (log_start is not None and log_start >= first_base):

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from kafkalog_source.errors import LogDirError, printable
 from kafkalog_source.logdir.access import Root, entries
 
-__all__ = ["Place", "expand"]
+__all__ = ["GivenPath", "expand"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GivenPath:
     """One path to look at.
 
     Attributes
@@ -33,7 +33,7 @@ class Place:
     pattern: str | None
 
 
-def expand(path: str, follow_symlinks: bool) -> list[Place]:
+def expand(path: str, follow_symlinks: bool) -> list[GivenPath]:
     """Turn what a user gave into places to look at, sorted.
 
     A path that exists is taken as it is, whatever characters it holds.
@@ -42,7 +42,7 @@ def expand(path: str, follow_symlinks: bool) -> list[Place]:
         raise LogDirError("a path is empty or holds a null character", found=repr(path))
     absolute = os.path.abspath(path)
     if os.path.lexists(absolute):
-        return [Place(absolute, Root(os.path.realpath(absolute), follow_symlinks), None)]
+        return [GivenPath(absolute, Root(os.path.realpath(absolute), follow_symlinks), None)]
     if not glob.has_magic(path):
         raise _missing(path, absolute)
     fixed, parts = _split(absolute)
@@ -52,7 +52,7 @@ def expand(path: str, follow_symlinks: bool) -> list[Place]:
     matches = sorted(_matches(fixed, parts, root))
     if not matches:
         raise LogDirError("no file or directory matches this glob", file=path, remedy=_PATH_REMEDY)
-    return [Place(match, root, parts[-1]) for match in matches]
+    return [GivenPath(match, root, parts[-1]) for match in matches]
 
 
 _PATH_REMEDY = "Give a broker log dir, a topic-partition directory, a .log or .kafka segment, or a glob of these"

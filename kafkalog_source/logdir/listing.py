@@ -25,12 +25,12 @@ from kafkalog_source.logdir.diagnose import (
     nested_log_dirs,
 )
 from kafkalog_source.logdir.foreign import ForeignFiles, packing_of
-from kafkalog_source.logdir.globs import Place, expand
-from kafkalog_source.logdir.lone import lone_segment
+from kafkalog_source.logdir.globs import GivenPath, expand
+from kafkalog_source.logdir.log_dir_state import LogDirState, read_state
 from kafkalog_source.logdir.model import Listing, PartitionLog, Skipped
 from kafkalog_source.logdir.names import PartitionName, parse_log_file, parse_partition
 from kafkalog_source.logdir.partition_dir import PartitionContents, list_partition
-from kafkalog_source.logdir.state import LogDirState, read_state
+from kafkalog_source.logdir.single_segment import single_segment
 
 __all__ = ["PartitionLister", "list_logs"]
 
@@ -79,7 +79,7 @@ def list_logs(
     search = _Search(wanted, follow_symlinks, on_bad, list_one)
     for path in paths:
         places = expand(path, follow_symlinks)
-        held = [search.visit(place) for place in places]
+        held = [search.visit(given) for given in places]
         if not any(held):
             raise LogDirError(
                 "nothing that matches this glob is or holds a partition or a segment",
@@ -91,12 +91,12 @@ def list_logs(
     return search.listing()
 
 
-def _names_segment(place: Place) -> bool:
+def _names_segment(given: GivenPath) -> bool:
     """Whether a file counts as a segment: one marked .deleted and so on only if the path itself says so."""
-    name = parse_log_file(os.path.basename(place.path))
+    name = parse_log_file(os.path.basename(given.path))
     if name is None or not name.is_segment:
         return False
-    return name.state is None or place.pattern is None or place.pattern.endswith("." + name.state)
+    return name.state is None or given.pattern is None or given.pattern.endswith("." + name.state)
 
 
 @dataclass(slots=True)
@@ -108,75 +108,75 @@ class _Search:
     on_bad: Callable[[KafkaLogError], None] | None
     list_one: PartitionLister
     partitions: dict[tuple[str, int], PartitionLog] = field(default_factory=dict)
-    lone: dict[str, PartitionLog] = field(default_factory=dict)
+    single_segments: dict[str, PartitionLog] = field(default_factory=dict)
     homes: dict[tuple[str, int], str] = field(default_factory=dict)
     states: dict[str, LogDirState] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def visit(self, place: Place) -> bool:
+    def visit(self, given: GivenPath) -> bool:
         """Take up one path, whatever it is; False if a glob matched it and it holds nothing to read."""
-        if place.pattern is not None and not os.path.exists(place.path):
-            place.root.admit(place.path)
-        mode = status(place.path).st_mode
+        if given.pattern is not None and not os.path.exists(given.path):
+            given.root.admit(given.path)
+        mode = status(given.path).st_mode
         if stat.S_ISDIR(mode):
-            return self._visit_directory(place)
-        if stat.S_ISREG(mode) or _names_segment(place):
-            return self._visit_file(place)
-        if place.pattern is None:
-            raise LogDirError(f"is {file_kind(mode)}", file=place.path, expected="a directory or a segment")
-        self.skipped.append(Skipped(place.path, f"is {file_kind(mode)}"))
+            return self._visit_directory(given)
+        if stat.S_ISREG(mode) or _names_segment(given):
+            return self._visit_file(given)
+        if given.pattern is None:
+            raise LogDirError(f"is {file_kind(mode)}", file=given.path, expected="a directory or a segment")
+        self.skipped.append(Skipped(given.path, f"is {file_kind(mode)}"))
         return False
 
     def listing(self) -> Listing:
         """Put what was found in order."""
-        lone = [log for real, log in self.lone.items() if not self._is_listed(real, log)]
-        ordered = sorted([*self.partitions.values(), *lone], key=_order)
+        single = [log for real, log in self.single_segments.items() if not self._is_listed(real, log)]
+        ordered = sorted([*self.partitions.values(), *single], key=_order)
         return Listing(tuple(ordered), tuple(self.skipped), tuple(self.warnings))
 
-    def _is_listed(self, real: str, lone: PartitionLog) -> bool:
+    def _is_listed(self, real: str, single: PartitionLog) -> bool:
         """Whether a segment given by its own path is read with its partition anyway."""
-        if lone.topic is None or lone.partition is None:
+        if single.topic is None or single.partition is None:
             return False
-        whole = self.partitions.get((lone.topic, lone.partition))
+        whole = self.partitions.get((single.topic, single.partition))
         return whole is not None and any(os.path.realpath(segment.path) == real for segment in whole.segments)
 
-    def _visit_file(self, place: Place) -> bool:
-        if place.pattern is not None:
-            if not _names_segment(place):
-                if ".log" in os.path.basename(place.path):
-                    self.skipped.append(Skipped(place.path, "not named as a live segment (20 digits and .log)"))
+    def _visit_file(self, given: GivenPath) -> bool:
+        if given.pattern is not None:
+            if not _names_segment(given):
+                if ".log" in os.path.basename(given.path):
+                    self.skipped.append(Skipped(given.path, "not named as a live segment (20 digits and .log)"))
                 return False
-            if os.path.islink(place.path):
-                place.root.admit(place.path)
-        log = lone_segment(place.path)
+            if os.path.islink(given.path):
+                given.root.admit(given.path)
+        log = single_segment(given.path)
         if log is None:
-            raise explain_file(place.path)
+            raise explain_file(given.path)
         self._settle(log.topic, log.partition, os.path.realpath(os.path.dirname(log.path)))
-        self.lone.setdefault(os.path.realpath(log.path), log)
+        self.single_segments.setdefault(os.path.realpath(log.path), log)
         return True
 
-    def _visit_directory(self, place: Place) -> bool:
-        if place.pattern is not None and os.path.islink(place.path):
-            place.root.admit(place.path)
-        name = _partition_name(place.path)
-        if name is None or is_log_dir(place.path):
-            return self._visit_log_dir(place)
-        path = os.path.realpath(place.path)
-        if place.pattern is None:
-            self._take(path, name, place.root, given=True)
-        elif name.variant is not None and not place.pattern.endswith("-" + name.variant):
-            self.skipped.append(_skipped_variant(place.path, name))
+    def _visit_directory(self, given: GivenPath) -> bool:
+        if given.pattern is not None and os.path.islink(given.path):
+            given.root.admit(given.path)
+        name = _partition_name(given.path)
+        if name is None or is_log_dir(given.path):
+            return self._visit_log_dir(given)
+        path = os.path.realpath(given.path)
+        if given.pattern is None:
+            self._take(path, name, given.root, given=True)
+        elif name.variant is not None and not given.pattern.endswith("-" + name.variant):
+            self.skipped.append(_skipped_variant(given.path, name))
             return False
-        elif place.pattern.startswith("__") or self.wanted(name.topic, name.partition):
-            self._take(path, name, place.root, given=False)
+        elif given.pattern.startswith("__") or self.wanted(name.topic, name.partition):
+            self._take(path, name, given.root, given=False)
         return True
 
-    def _visit_log_dir(self, place: Place) -> bool:
-        if os.path.basename(place.path) == "lost+found" and place.pattern is not None:
-            self.skipped.append(Skipped(place.path, "not a topic-partition directory"))
+    def _visit_log_dir(self, given: GivenPath) -> bool:
+        if os.path.basename(given.path) == "lost+found" and given.pattern is not None:
+            self.skipped.append(Skipped(given.path, "not a topic-partition directory"))
             return False
-        path = os.path.realpath(place.path)
+        path = os.path.realpath(given.path)
         before = len(self.homes)
         seen: list[str] = []
         skipped: list[Skipped] = []
@@ -188,8 +188,8 @@ class _Search:
                 continue
             seen.append(entry.path)
             if self.wanted(name.topic, name.partition):
-                self._take_if_good(entry.path, name, place.root)
-        if not seen and place.pattern is None:
+                self._take_if_good(entry.path, name, given.root)
+        if not seen and given.pattern is None:
             raise explain_directory(path)
         # Directories such as kafka-logs-1 look like partitions until one looks into them.
         if len(self.homes) == before and (log_dirs := nested_log_dirs(seen)):
@@ -209,9 +209,9 @@ class _Search:
 
     def _take(self, path: str, name: PartitionName, root: Root, *, given: bool) -> None:
         """List one partition directory, unless it has been listed already."""
-        place = (name.topic, name.partition)
-        self._settle(*place, os.path.realpath(path))
-        if place in self.partitions:
+        partition = (name.topic, name.partition)
+        self._settle(*partition, os.path.realpath(path))
+        if partition in self.partitions:
             return
         if os.path.islink(path):
             root.admit(path)
@@ -233,14 +233,14 @@ class _Search:
         self.warnings += contents.warnings
         # Checkpoints speak of the live partition, not of what was moved aside from it.
         state = self._state(os.path.dirname(path)) if name.variant is None else LogDirState()
-        self.partitions[place] = PartitionLog(
+        self.partitions[partition] = PartitionLog(
             name.topic,
             name.partition,
             path,
             contents.segments,
-            log_start_offset=state.log_starts.get(place),
-            high_watermark=state.high_watermarks.get(place),
-            cleaned=place in state.cleaned,
+            log_start_offset=state.log_starts.get(partition),
+            high_watermark=state.high_watermarks.get(partition),
+            cleaned=partition in state.cleaned,
             inode=contents.inode,
             has_log_starts=state.has_log_starts,
             packed=contents.packed,

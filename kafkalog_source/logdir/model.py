@@ -62,14 +62,14 @@ class PartitionLog:
     Attributes
     ----------
     topic : str or None
-        None for a lone segment outside any ``topic-partition`` directory.
+        None for a single segment outside any ``topic-partition`` directory.
     partition : int or None
         As for `topic`.
     path : str
-        The directory, or the segment's own path for a lone segment.
+        The directory, or the segment's own path for a single segment.
     segments : tuple of SegmentFile
         By base offset.
-    lone : bool
+    is_single_file : bool
         A single segment given by its own path: shown as it is, without its neighbours.
     log_start_offset : int or None
         From the log dir's ``log-start-offset-checkpoint``; None if it says nothing.
@@ -92,7 +92,7 @@ class PartitionLog:
     partition: int | None
     path: str
     segments: tuple[SegmentFile, ...]
-    lone: bool = False
+    is_single_file: bool = False
     log_start_offset: int | None = None
     high_watermark: int | None = None
     cleaned: bool = False

@@ -22,6 +22,7 @@ __all__ = [
     "VARIANTS",
     "LogFileName",
     "PartitionName",
+    "TopicPartition",
     "is_redpanda_directory",
     "is_redpanda_segment",
     "is_topic_name",
@@ -29,6 +30,7 @@ __all__ = [
     "parse_partition",
 ]
 
+TopicPartition = tuple[str, int]
 VARIANTS = ("delete", "future", "stray")
 """Suffixes of directories that lie beside the live ones and are not part of the log dir's data."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from kafkalog_source.errors import KafkaLogError, LogDirError, NotASegmentError, printable
 from kafkalog_source.logdir.access import Root, check_readable, entries, file_kind, os_error, status
 from kafkalog_source.logdir.crash_states import NO_CRASH, CrashState, crash_state
+from kafkalog_source.logdir.fingerprint import LONG_AGO_NS, Fingerprint, is_at_rest
 from kafkalog_source.logdir.foreign import ForeignFiles, is_kafkas
 from kafkalog_source.logdir.model import PackedSegments, SegmentFile, Skipped
 from kafkalog_source.logdir.names import (
@@ -20,7 +21,6 @@ from kafkalog_source.logdir.names import (
     parse_log_file,
     parse_partition,
 )
-from kafkalog_source.logdir.settling import LONG_AGO_NS, Fingerprint, is_at_rest
 
 __all__ = ["PartitionContents", "list_partition", "redpanda_error", "regular_status"]
 

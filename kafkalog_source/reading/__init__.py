@@ -1,1 +1,1 @@
-"""From options to Arrow batches: plan a read, cut it into splits, read each split."""
+"""From splits to Arrow batches, and `scan`, which plans and reads without Spark."""

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from kafkalog_source.partition.splits import Split
     from kafkalog_source.reading.read import SplitReader
-    from kafkalog_source.reading.splits import Split
 
     Results: TypeAlias = "Queue[pa.RecordBatch | _End]"
 

@@ -10,7 +10,7 @@ from kafkalog_source.segment.source import FileChangedError, LocalFile, open_if_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kafkalog_source.reading.splits import SplitRange
+    from kafkalog_source.partition.splits import SplitRange
 
 _REPLACED = "Something cut or replaced it meanwhile: read again, or read a snapshot of the directory"
 _GONE = "Retention or compaction removed it meanwhile: read again, or read a snapshot of the directory"

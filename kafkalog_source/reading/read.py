@@ -13,18 +13,18 @@ from kafkalog_source.arrow.schema import view_schema
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import KafkaLogError
-from kafkalog_source.reading.damage_modes import DamagePolicy, Rows, is_wanted
-from kafkalog_source.reading.gaps import GapChecks
-from kafkalog_source.reading.live import has_changed
+from kafkalog_source.partition.gaps import GapChecks
+from kafkalog_source.partition.moved_files import has_changed
+from kafkalog_source.partition.splits import TransactionHistory
+from kafkalog_source.reading.changed_files import look_up_again
 from kafkalog_source.reading.planned_file import open_planned
-from kafkalog_source.reading.report import Report
-from kafkalog_source.reading.retry import look_up_again
-from kafkalog_source.reading.splits import TransactionHistory
-from kafkalog_source.reading.transactions.lookahead import Lookahead, TransactionFinder, states_of
+from kafkalog_source.reporting.damage_modes import DamagePolicy, Rows, is_wanted
+from kafkalog_source.reporting.report import Report
 from kafkalog_source.segment.batch_headers import BatchHeaders
-from kafkalog_source.segment.damage import Damage
+from kafkalog_source.segment.damage.description import Damage
 from kafkalog_source.segment.reader import End, Run, SpanReader
 from kafkalog_source.segment.source import FileChangedError
+from kafkalog_source.transactions.lookahead import Lookahead, TransactionFinder, states_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from kafkalog_source._core.decode07 import Decoder07
     from kafkalog_source._core.outcomes import TransactionStates
     from kafkalog_source.errors import DataLossError
-    from kafkalog_source.reading.options import ReadOptions
-    from kafkalog_source.reading.splits import Split, SplitRange
+    from kafkalog_source.options.read_options import ReadOptions
+    from kafkalog_source.partition.splits import Split, SplitRange
     from kafkalog_source.segment.batch_headers import HeaderReader
     from kafkalog_source.segment.reader import Event
     from kafkalog_source.segment.source import LocalFile

@@ -10,17 +10,17 @@ import pyarrow as pa
 
 from kafkalog_source.arrow.schema import check_columns, default_columns, view_schema
 from kafkalog_source.errors import DamageWarning, OptionError
-from kafkalog_source.reading.options import ReadOptions, parse_options
+from kafkalog_source.options.read_options import ReadOptions, parse_options
+from kafkalog_source.planning.plan import Plan, plan_read
 from kafkalog_source.reading.parallel import read_in_order
-from kafkalog_source.reading.plan import Plan, plan_read
 from kafkalog_source.reading.read import SplitReader
-from kafkalog_source.segment.damage import Kind
+from kafkalog_source.segment.damage.description import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kafkalog_source.reading.report import Report
-    from kafkalog_source.reading.splits import Split
+    from kafkalog_source.partition.splits import Split
+    from kafkalog_source.reporting.report import Report
 
 _PIECE_BYTES = 16 << 20
 """Threads take pieces of about this size, so that they end at about the same time."""

@@ -11,19 +11,18 @@ from kafkalog_source.logdir.checkpoints import read_offset_checkpoint
 from kafkalog_source.logdir.names import CLEANER_CHECKPOINT, HIGH_WATERMARK_CHECKPOINT, LOG_START_CHECKPOINT
 from kafkalog_source.salvage.report import LeftOut
 from kafkalog_source.salvage.writing import write_file, write_text
-from kafkalog_source.segment.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kafkalog_source.logdir.names import TopicPartition
     from kafkalog_source.salvage.report import PartitionReport, SalvageReport
 
 RECOVERY_CHECKPOINT = "recovery-point-offset-checkpoint"
 PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 _NO_EPOCH = '{"version":0,"brokerEpoch":-1}'
-
-Place = tuple[str, int]
 
 
 def write_checkpoints(source: str, target: str, report: SalvageReport) -> None:
@@ -41,7 +40,9 @@ def write_checkpoints(source: str, target: str, report: SalvageReport) -> None:
     _warn_of_deleted(starts, partitions, report)
 
 
-def _warn_of_deleted(starts: Mapping[Place, int], partitions: Sequence[PartitionReport], report: SalvageReport) -> None:
+def _warn_of_deleted(
+    starts: Mapping[TopicPartition, int], partitions: Sequence[PartitionReport], report: SalvageReport
+) -> None:
     for each in partitions:
         start = starts.get((each.topic, each.partition), 0)
         if start > each.end_offset:
@@ -75,7 +76,7 @@ def write_clean_shutdown(source: str, target: str) -> None:
     write_text(os.path.join(target, CLEAN_SHUTDOWN), content)
 
 
-def _noted(source: str, name: str, report: SalvageReport) -> dict[Place, int]:
+def _noted(source: str, name: str, report: SalvageReport) -> dict[TopicPartition, int]:
     path = os.path.join(source, name)
     if not os.path.lexists(path):
         return {}
@@ -86,10 +87,10 @@ def _noted(source: str, name: str, report: SalvageReport) -> dict[Place, int]:
         return {}
 
 
-def _still_true(noted: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
+def _still_true(noted: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     return {place: min(noted[place], end) for place, end in ends.items() if place in noted}
 
 
-def _write(target: str, name: str, offsets: Mapping[Place, int]) -> None:
+def _write(target: str, name: str, offsets: Mapping[TopicPartition, int]) -> None:
     lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(offsets.items())]
     write_text(os.path.join(target, name), f"0\n{len(lines)}\n{''.join(lines)}")

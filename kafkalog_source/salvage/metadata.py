@@ -11,14 +11,14 @@ from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir.access import entries
 from kafkalog_source.salvage.report import LeftOut
 from kafkalog_source.salvage.writing import new_file, write_file
-from kafkalog_source.segment.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
     from kafkalog_source.salvage.report import PartitionReport
-    from kafkalog_source.segment.damage import Damage
-    from kafkalog_source.segment.survey import Surveyor
+    from kafkalog_source.segment.checks.span_checker import SpanChecker
+    from kafkalog_source.segment.damage.description import Damage
 
 METADATA_TOPIC = "__cluster_metadata"
 BOOTSTRAP = "bootstrap.checkpoint"
@@ -26,12 +26,12 @@ _QUORUM_STATE = "quorum-state"
 _SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint")
 
 
-def copy_metadata_files(source: str, report: PartitionReport, surveyor: Surveyor) -> None:
+def copy_metadata_files(source: str, report: PartitionReport, checker: SpanChecker) -> None:
     """Copy the snapshots that are whole, and the quorum's state."""
     for name in sorted(entry.name for entry in entries(source)):
         path, target = os.path.join(source, name), os.path.join(report.path, name)
         if _SNAPSHOT.fullmatch(name) is not None:
-            left_out = copy_snapshot(path, target, surveyor)
+            left_out = copy_snapshot(path, target, checker)
             report.left_out += [] if left_out is None else [left_out]
         elif name == _QUORUM_STATE:
             try:
@@ -45,13 +45,13 @@ def copy_metadata_files(source: str, report: PartitionReport, surveyor: Surveyor
         )
 
 
-def copy_snapshot(path: str, target: str, surveyor: Surveyor) -> LeftOut | None:
+def copy_snapshot(path: str, target: str, checker: SpanChecker) -> LeftOut | None:
     """Copy a snapshot of the metadata log, unless it is damaged: one with a gap would be a lie."""
     damage: list[Damage] = []
     try:
         with LocalFile(path) as source:
             span = Span(0, source.size, 0, MAX_OFFSET, MAX_OFFSET, to_file_end=True, torn_is_benign=False)
-            surveyor.survey(source, span, [], damage.append)
+            checker.check(source, span, [], damage.append)
             if damage:
                 return LeftOut(path, f"the snapshot is damaged: {damage[0].reason}", True, damage[0].position)
             with new_file(target) as descriptor:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kafkalog_source._core.memory import Scratch
     from kafkalog_source._core.walk import Entries
     from kafkalog_source.logdir import PartitionLog, SegmentFile
-    from kafkalog_source.segment.survey import Surveyor, Taker
+    from kafkalog_source.segment.checks.span_checker import SpanChecker, Taker
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class PartitionSalvage:
         With a topic.
     path : str
         The directory to make.
-    surveyor : Surveyor
+    checker : SpanChecker
     progressed : callable
         Told of bytes that have been dealt with.
     skip_unreadable : bool
@@ -66,7 +66,7 @@ class PartitionSalvage:
         self,
         log: PartitionLog,
         path: str,
-        surveyor: Surveyor,
+        checker: SpanChecker,
         progressed: Callable[[int], None],
         skip_unreadable: bool,
     ) -> None:
@@ -74,10 +74,10 @@ class PartitionSalvage:
         assert log.partition is not None
         self._log = log
         self._path = path
-        self._surveyor = surveyor
+        self._checker = checker
         self._progressed = progressed
         self._skip_unreadable = skip_unreadable
-        self._producers = ProducerTable(surveyor.decompressor)
+        self._producers = ProducerTable(checker.decompressor)
         self._epochs = LeaderEpochs()
         self.report = PartitionReport(log.topic, log.partition, path)
 
@@ -97,7 +97,7 @@ class PartitionSalvage:
             self.report.end_offset = max(segment.base_offset, last_offset + 1)
             self._progressed(segment.size)
         self._write_producers()
-        self._warn_of_doubts()
+        self._warn_of_transactions_in_doubt()
         self._write_epochs(keep_epochs)
         sync_directory(self._path)
         return self.report
@@ -113,7 +113,7 @@ class PartitionSalvage:
         builder = IndexBuilder(segment.base_offset)
         try:
             with LocalFile(segment.path) as source:
-                self._survey(source, segment, bound, runs, builder)
+                self._check_segment(source, segment, bound, runs, builder)
                 self._copy(source, segment, runs.parts)
         except KafkaLogError as error:
             if builder.size or not _is_of(error, segment):
@@ -125,15 +125,17 @@ class PartitionSalvage:
         self._write_indexes(segment, bound, builder)
         return builder.last_offset
 
-    def _survey(self, source: LocalFile, segment: SegmentFile, bound: int, runs: Runs, builder: IndexBuilder) -> None:
+    def _check_segment(
+        self, source: LocalFile, segment: SegmentFile, bound: int, runs: Runs, builder: IndexBuilder
+    ) -> None:
         """Find what is good of a segment."""
         left_out, before = self.report.left_out, len(self.report.left_out)
         is_last = segment is self._log.segments[-1]
         span = Span(0, source.size, segment.base_offset, bound, MAX_OFFSET, True, is_last)
         takers: list[Taker] = [runs, builder, self._producers, self._epochs]
-        surveyed = self._surveyor.survey(source, span, takers, lambda damage: left_out.append(LeftOut.of(damage)))
-        self.report.batches += surveyed.batches
-        self.report.records += surveyed.records
+        checked = self._checker.check(source, span, takers, lambda damage: left_out.append(LeftOut.of(damage)))
+        self.report.batches += checked.batches
+        self.report.records += checked.records
         if segment.size and not runs.parts and len(left_out) == before:
             left_out.append(LeftOut(segment.path, "the segment holds no batch", False))
 
@@ -181,17 +183,18 @@ class PartitionSalvage:
                 "`kafka-transactions abort` ends them"
             )
 
-    def _warn_of_doubts(self) -> None:
+    def _warn_of_transactions_in_doubt(self) -> None:
         """Say which records a broker may serve as committed that were aborted, because their marker is left out."""
         if not self._producers.producers or not any(each.is_loss for each in self.report.left_out):
             return
-        doubts = transactions_in_doubt(self._log, self._surveyor.decompressor.limit)
-        if doubts:
-            first, last = min(each[1] for each in doubts), max(each[2] for each in doubts)
+        in_doubt = transactions_in_doubt(self._log, self._checker.decompressor.limit)
+        if in_doubt:
+            first, last = min(each[1] for each in in_doubt), max(each[2] for each in in_doubt)
             self.report.warnings.append(
                 f"{printable(self._log.path)}: what is left out may have held the ends of "
-                f"{counted(len(doubts), 'transaction')}, with records at offsets {first} to {last}: whether they were "
-                "aborted is not known, and a broker takes them for a part of what their producers wrote next"
+                f"{counted(len(in_doubt), 'transaction')}, with records at offsets {first} to {last}: "
+                "whether they were aborted is not known, and a broker takes them for a part of what their producers "
+                "wrote next"
             )
 
     def _write_epochs(self, keep: bool) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from crc32c import crc32c
 
 from kafkalog_source.format import SNAPSHOT_CHECKED_FROM, SNAPSHOT_ENTRY, SNAPSHOT_HEADER, SNAPSHOT_VERSION
-from kafkalog_source.segment.producer_snapshot import parse_producer_snapshot
-from kafkalog_source.segment.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.side_files.producer_snapshot import parse_producer_snapshot
+from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

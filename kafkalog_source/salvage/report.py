@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalog_source.errors import printable
-from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.damage.description import Damage, Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from kafkalog_source.salvage.refusing import left_out_of_listing
 from kafkalog_source.salvage.report import LeftOut, PartitionReport, SalvageReport
 from kafkalog_source.salvage.topic_ids import KnownIds
 from kafkalog_source.salvage.writing import write_text
-from kafkalog_source.segment.survey import OwnSurveyor
+from kafkalog_source.segment.checks.span_checker import ThreadChecker
 
 if TYPE_CHECKING:
     import uuid
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source.errors import KafkaLogError
     from kafkalog_source.logdir import Listing, PartitionLog
-    from kafkalog_source.segment.survey import Surveyor
+    from kafkalog_source.segment.checks.span_checker import SpanChecker
 
 
 def salvage(
@@ -96,7 +96,7 @@ def salvage(
         report.partitions = work.run(chosen, threads or os.cpu_count() or 1)
         write_checkpoints(source, path, report)
         if topic_ids is None:
-            _copy_cluster_files(source, path, report, work.surveyor)
+            _copy_cluster_files(source, path, report, work.checker)
         write_clean_shutdown(source, path)
     for partition in report.partitions:
         partition.path = os.path.join(report.path, os.path.basename(partition.path))
@@ -140,10 +140,10 @@ def _choose(
     return chosen
 
 
-def _copy_cluster_files(source: str, target: str, report: SalvageReport, surveyor: Surveyor) -> None:
+def _copy_cluster_files(source: str, target: str, report: SalvageReport, checker: SpanChecker) -> None:
     bootstrap = os.path.join(source, BOOTSTRAP)
     if os.path.isfile(bootstrap):
-        left_out = copy_snapshot(bootstrap, os.path.join(target, BOOTSTRAP), surveyor)
+        left_out = copy_snapshot(bootstrap, os.path.join(target, BOOTSTRAP), checker)
         report.left_out += [] if left_out is None else [left_out]
     write_properties(source, target, report)
 
@@ -165,12 +165,12 @@ class _Work:
         self._same_cluster = same_cluster
         self._progressed = progressed
         self._skip_unreadable = skip_unreadable
-        self._own = OwnSurveyor(largest_batch)
+        self._own = ThreadChecker(largest_batch)
 
     @property
-    def surveyor(self) -> Surveyor:
+    def checker(self) -> SpanChecker:
         """The one of the thread that asks."""
-        return self._own.surveyor
+        return self._own.checker
 
     def run(self, logs: Sequence[PartitionLog], threads: int) -> list[PartitionReport]:
         """Write partitions; the reports have their order."""
@@ -189,10 +189,10 @@ class _Work:
 
     def _write(self, log: PartitionLog) -> PartitionReport:
         path = os.path.join(self._path, f"{log.topic}-{log.partition}")
-        partition = PartitionSalvage(log, path, self.surveyor, self._progressed, self._skip_unreadable)
+        partition = PartitionSalvage(log, path, self.checker, self._progressed, self._skip_unreadable)
         report = partition.run(keep_epochs=self._same_cluster)
         if log.topic == METADATA_TOPIC:
-            copy_metadata_files(log.path, report, self.surveyor)
+            copy_metadata_files(log.path, report, self.checker)
         topic_id = self._ids.of(report.topic)
         assert topic_id is not None
         write_text(os.path.join(path, PARTITION_METADATA), f"version: 0\ntopic_id: {encoded_topic_id(topic_id)}")

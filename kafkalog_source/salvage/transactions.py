@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.format import MAX_OFFSET, TXN_INDEX_ENTRY, TXN_INDEX_VERSION
-from kafkalog_source.segment.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.side_files.txn_index import parse_txn_index
 from kafkalog_source.segment.source import LocalFile
-from kafkalog_source.segment.transactions import HeaderPass, make_tracker
-from kafkalog_source.segment.txn_index import parse_txn_index
+from kafkalog_source.segment.transaction_headers import HeaderPass, make_tracker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,15 +1,23 @@
 """One segment file: reading it in windows, walking its batches, seeking by index, how it ends and what is damaged.
 
+Modules, each on those above it:
+
 - `source`: bytes at a position, from a file or elsewhere.
+- `span`, `window`, `search`: a range of a segment, the part of it that is in memory, and the windows in which a batch
+  is searched for where none is known to begin.
 - `entries`: batch headers in order, nothing decoded, and the proof that a batch begins at a place.
-- `search`: the windows in which batches are searched for where none is known to begin.
-- `index`, `seek`: where an offset or a time begins; where a file can be cut.
-- `bounds`: the first offset of a file and the one after its last.
-- `reader`: what a range (`span`) of a file holds, event by event: runs of good batches, damage, the end.
-- `trust`, `faults`: what can be trusted at a place, what is wrong where no good batch is, and where reading goes on.
-- `regions`, `contradictions`, `lost`, `tail`: the evidence for it: how far damage reaches, which of two offsets is
-  wrong, which offsets are lost, how a file ends; `damage`: how it is described.
-- `checking`, `survey`, `batch_headers`, `recovery`: who asks for events besides those who want rows.
-- `entries07`, `faults07`, `resync07`, `seek07`: the same for Kafka 0.7; `opening`: who seeks in a file.
-- `transactions`: transactions by a pass over headers; `txn_index`, `producer_snapshot`: what a broker noted of them.
+- `seek`: where an offset or a time begins, and where the segment can be cut; `opening` chooses by format.
+- `reader`: what a span holds, event by event: runs of good batches, damage, the end.
+- `batch_headers`, `transaction_headers`: passes over headers that leave payloads alone; `bounds`: the first offset and
+  the one after the last.
+
+Packages:
+
+- `damage`: what is wrong where no good batch is (`faults`, from `trust` to a verdict), and its evidence: how far
+  damage reaches (`regions`), which of two offsets is wrong (`contradictions`), which offsets are lost (`lost`), how a
+  file ends (`tail`); `description` is what every mode, view and message shows.
+- `side_files`: the indexes, the transaction index and producer snapshots beside a segment.
+- `v07`: the same for Kafka 0.7.
+- `checks`: all of a span checked, by headers and checksums alone or record by record, and what a broker keeps of a
+  segment after a crash.
 """

@@ -12,8 +12,8 @@ from kafkalog_source._core.walk import Entries, HeaderTable
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.format import MAX_OFFSET, V2_HEADER_SIZE, Codec
-from kafkalog_source.segment.checking import checked_events
-from kafkalog_source.segment.damage import Damage
+from kafkalog_source.segment.checks.header_check import checked_events
+from kafkalog_source.segment.damage.description import Damage
 from kafkalog_source.segment.entries import EntryHeader, entry_header
 from kafkalog_source.segment.reader import End, Run, SpanReader
 from kafkalog_source.segment.window import Window

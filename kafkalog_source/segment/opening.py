@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkalog_source.segment.seek import Seeker
-from kafkalog_source.segment.seek07 import Seeker07
+from kafkalog_source.segment.v07.seek import Seeker07
 
 if TYPE_CHECKING:
     from kafkalog_source.segment.seek import SegmentPlace

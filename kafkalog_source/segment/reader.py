@@ -15,9 +15,9 @@ from kafkalog_source._core.decode import Decoder
 from kafkalog_source._core.decode07 import Decoder07
 from kafkalog_source.batch import problem_of
 from kafkalog_source.errors import CodecError, LimitError
-from kafkalog_source.segment.faults import BatchFaults
-from kafkalog_source.segment.faults07 import MessageFaults07
-from kafkalog_source.segment.trust import Trust, WindowTrust
+from kafkalog_source.segment.damage.faults import BatchFaults
+from kafkalog_source.segment.damage.trust import Trust, WindowTrust
+from kafkalog_source.segment.v07.faults import MessageFaults07
 from kafkalog_source.segment.window import Window
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from kafkalog_source._core.memory import Scratch
     from kafkalog_source._core.walk import Entries
-    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.damage.description import Damage
+    from kafkalog_source.segment.damage.trust import Faults, Verdict
     from kafkalog_source.segment.source import LocalFile
     from kafkalog_source.segment.span import Span
-    from kafkalog_source.segment.trust import Faults, Verdict
 
 FIRST_WINDOW_SIZE = 1 << 16
 WINDOW_SIZE = 1 << 20

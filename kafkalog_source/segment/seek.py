@@ -12,8 +12,10 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkalog_source.segment.contradictions import TOO_HIGH, judge_offset
-from kafkalog_source.segment.damage import Damage, Kind, raise_damage
+from kafkalog_source.segment.damage.contradictions import TOO_HIGH, judge_offset
+from kafkalog_source.segment.damage.description import Damage, Kind, raise_damage
+from kafkalog_source.segment.damage.regions import Regions
+from kafkalog_source.segment.damage.tail import is_zero_to_end, next_sound_entry
 from kafkalog_source.segment.entries import (
     BatchWalk,
     EntryHeader,
@@ -23,10 +25,8 @@ from kafkalog_source.segment.entries import (
     walk_headers,
     walk_runs,
 )
-from kafkalog_source.segment.index import OffsetIndex, TimeIndex
-from kafkalog_source.segment.regions import Regions
+from kafkalog_source.segment.side_files.index import OffsetIndex, TimeIndex
 from kafkalog_source.segment.source import LocalFile
-from kafkalog_source.segment.tail import is_zero_to_end, next_sound_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from kafkalog_source.errors import KafkaLogError, LimitError
 from kafkalog_source.spark.address_space import address_space_limit
 
 if TYPE_CHECKING:
-    from kafkalog_source.reading.splits import Split
+    from kafkalog_source.partition.splits import Split
 
 __all__ = ["OwnErrorsOnly"]
 

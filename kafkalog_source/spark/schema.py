@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 )
 
 from kafkalog_source.errors import OptionError, printable
-from kafkalog_source.reading.options import ReadOptions
+from kafkalog_source.options.read_options import ReadOptions
 
 __all__ = ["SPARK_TYPES", "default_schema", "projected_columns"]
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kafkalog_source.errors import OptionError
-from kafkalog_source.reading.positions import from_json, to_json
 from kafkalog_source.spark.own_errors import OwnErrorsOnly
+from kafkalog_source.streaming.positions import from_json, to_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from kafkalog_source.errors import KafkaLogError
-    from kafkalog_source.reading.options import ReadOptions
-    from kafkalog_source.reading.positions import Positions
-    from kafkalog_source.reading.stream import Stream
-    from kafkalog_source.spark.datasource import KafkaLogReader
+    from kafkalog_source.options.read_options import ReadOptions
+    from kafkalog_source.spark.reader import KafkaLogReader
+    from kafkalog_source.streaming.positions import Positions
+    from kafkalog_source.streaming.stream import Stream
 
 try:
     from pyspark.sql.streaming.datasource import (
@@ -96,7 +96,7 @@ class _Reader(DataSourceStreamReader):
 
     @property
     def _stream(self) -> Stream:
-        from kafkalog_source.reading.stream import Stream
+        from kafkalog_source.streaming.stream import Stream
 
         if self._planner is None:
             self._planner = Stream(self.options, _warn)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import PermissionDeniedError, printable
-from kafkalog_source.segment.damage import Kind
+from kafkalog_source.segment.damage.description import Kind
 
 if TYPE_CHECKING:
     from kafkalog_source.errors import KafkaLogError
-    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.damage.description import Damage
 
 
 class Severity(enum.Enum):

@@ -13,13 +13,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kafkalog_source.format import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
-from kafkalog_source.segment.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
 from kafkalog_source.verifying.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.damage.description import Damage
 
 
 def _numbers() -> array[int]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkalog_source.logdir import PartitionLog
-    from kafkalog_source.segment.survey import Surveyor
+    from kafkalog_source.segment.checks.span_checker import SpanChecker
     from kafkalog_source.verifying.piece import Piece
     from kafkalog_source.verifying.progress import Progress
 
@@ -86,11 +86,11 @@ class PartitionCheck:
         """What there is to do, in any order and by any thread."""
         return ((segment, piece) for segment in self._segments for piece in segment.pieces)
 
-    def run(self, segment: SegmentCheck, piece: Piece, surveyor: Surveyor, progress: Progress) -> bool:
+    def run(self, segment: SegmentCheck, piece: Piece, checker: SpanChecker, progress: Progress) -> bool:
         """Check a piece; True if it was the last one, so that `finish` has its turn."""
         try:
             if not self.has_moved:
-                segment.run(piece, surveyor, progress)
+                segment.run(piece, checker, progress)
         except MovedError:
             self.has_moved = True
         except KafkaLogError as error:
@@ -99,7 +99,7 @@ class PartitionCheck:
             self._left -= 1
             return self._left == 0
 
-    def finish(self, surveyor: Surveyor) -> PartitionResult:
+    def finish(self, checker: SpanChecker) -> PartitionResult:
         """Put the pieces together."""
         findings = [finding for segment in self._segments for finding in segment.judge()] + self._errors
         result = PartitionResult(self.log, findings=findings)
@@ -109,11 +109,11 @@ class PartitionCheck:
             last = self._segments[-1]
             whole = last.checks and not last.damage
             result.end_offset = last.next_offset if whole else None
-        if not self.log.lone:
-            self._look_around(findings, surveyor)
+        if not self.log.is_single_file:
+            self._look_around(findings, checker)
         return result
 
-    def _look_around(self, findings: list[Finding], surveyor: Surveyor) -> None:
+    def _look_around(self, findings: list[Finding], checker: SpanChecker) -> None:
         """Add what no segment tells alone."""
         compacted = self.log.cleaned or any(self._has_gaps(segment) for segment in self._segments)
         findings += self._gaps(compacted)
@@ -121,7 +121,7 @@ class PartitionCheck:
         bases = {segment.base_offset for segment in self.log.segments}
         try:
             findings += check_transactions(self.log, self._segments, compacted)
-            findings += check_partition_files(self.log.path, self._root, bases, surveyor)
+            findings += check_partition_files(self.log.path, self._root, bases, checker)
         except MovedError:
             self.has_moved = True
         except KafkaLogError as error:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from kafkalog_source._core.memory import Scratch
     from kafkalog_source._core.walk import Entries
     from kafkalog_source.logdir import SegmentFile
-    from kafkalog_source.segment.damage import Damage
+    from kafkalog_source.segment.checks.span_checker import SpanChecker, Taker
+    from kafkalog_source.segment.damage.description import Damage
     from kafkalog_source.segment.span import Span
-    from kafkalog_source.segment.survey import Surveyor, Taker
     from kafkalog_source.verifying.indexes import IndexFile
     from kafkalog_source.verifying.progress import Progress
 
@@ -60,7 +60,7 @@ class Piece:
 
     def run(
         self,
-        surveyor: Surveyor,
+        checker: SpanChecker,
         source: LocalFile,
         offset_index: IndexFile | None,
         time_index: IndexFile | None,
@@ -71,14 +71,14 @@ class Piece:
         counter = _Counter(progress, self.span)
         takers: list[Taker] = [counter] if self.span.base_07 is not None else [check, counter]
         try:
-            surveyed = surveyor.survey(source, self.span, takers, self.damage.append)
+            checked = checker.check(source, self.span, takers, self.damage.append)
         except KafkaLogError as error:
             self.findings.append(of_error(error, Severity.DAMAGE, source.path))
             return
         finally:
             counter.finish()
         self.check = check
-        self.batches, self.records, self.next_offset = surveyed.batches, surveyed.records, surveyed.next_offset
+        self.batches, self.records, self.next_offset = checked.batches, checked.records, checked.next_offset
 
 
 def _check(offset_index: IndexFile | None, pointed: range, time_index: IndexFile | None, timed: range) -> IndexCheck:

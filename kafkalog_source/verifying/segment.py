@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from kafkalog_source._core.indexes import IndexCheck
     from kafkalog_source.logdir import SegmentFile
-    from kafkalog_source.segment.damage import Damage
-    from kafkalog_source.segment.survey import Surveyor
+    from kafkalog_source.segment.checks.span_checker import SpanChecker
+    from kafkalog_source.segment.damage.description import Damage
     from kafkalog_source.verifying.progress import Progress
 
 PIECE_SIZE = 32 << 20
@@ -75,7 +75,7 @@ class SegmentCheck:
             self._read_indexes()
             self.pieces = self._cut(span)
 
-    def run(self, piece: Piece, surveyor: Surveyor, progress: Progress) -> None:
+    def run(self, piece: Piece, checker: SpanChecker, progress: Progress) -> None:
         """Check one of the pieces.
 
         Raises
@@ -93,7 +93,7 @@ class SegmentCheck:
             if piece.span.to_file_end:
                 progress.expect(source.size - piece.span.end)
                 piece.span = replace(piece.span, end=source.size)
-            piece.run(surveyor, source, self._offset_index, self._time_index, progress)
+            piece.run(checker, source, self._offset_index, self._time_index, progress)
 
     def _read_indexes(self) -> None:
         segment = self.segment

@@ -19,8 +19,8 @@ from kafkalog_source.logdir.checkpoints import (
     read_topic_id,
 )
 from kafkalog_source.logdir.names import CHECKPOINT_NAMES, LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, parse_log_file
-from kafkalog_source.segment.producer_snapshot import parse_producer_snapshot
-from kafkalog_source.segment.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.side_files.producer_snapshot import parse_producer_snapshot
+from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.span import Span
 from kafkalog_source.verifying.findings import Finding, Severity, of_damage, of_error
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source._core.memory import Scratch
     from kafkalog_source._core.walk import Entries
-    from kafkalog_source.segment.survey import Surveyor
+    from kafkalog_source.segment.checks.span_checker import SpanChecker
 
 _BOOTSTRAP = "bootstrap.checkpoint"
 _METADATA_SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint")
@@ -42,7 +42,7 @@ _PAUSE_SECONDS = 0.1
 Offsets = dict[tuple[str, int], int]
 
 
-def check_partition_files(path: str, root: Root, bases: Collection[int], surveyor: Surveyor) -> list[Finding]:
+def check_partition_files(path: str, root: Root, bases: Collection[int], checker: SpanChecker) -> list[Finding]:
     """Check the files of a partition directory that belong to no one segment, and find indexes without one.
 
     Parameters
@@ -53,19 +53,19 @@ def check_partition_files(path: str, root: Root, bases: Collection[int], surveyo
         What symbolic links have to stay in.
     bases : collection of int
         Base offsets of its segments.
-    surveyor : Surveyor
+    checker : SpanChecker
     """
     findings: list[Finding] = []
     found = sorted(entries(path), key=lambda entry: entry.name)
     bases = {*bases, *_bases_of_logs(found)}
     for entry in found:
-        check = _check_of(entry, bases, surveyor)
+        check = _check_of(entry, bases, checker)
         if check is not None:
             findings += _guarded(entry, root, check)
     return findings
 
 
-def check_log_dir_files(path: str, root: Root, surveyor: Surveyor) -> tuple[list[Finding], dict[str, Offsets]]:
+def check_log_dir_files(path: str, root: Root, checker: SpanChecker) -> tuple[list[Finding], dict[str, Offsets]]:
     """Check the files that a broker keeps beside its partition directories.
 
     Returns
@@ -82,7 +82,7 @@ def check_log_dir_files(path: str, root: Root, surveyor: Surveyor) -> tuple[list
 
     checks: dict[str, Callable[[str], list[Finding]]] = dict.fromkeys(CHECKPOINT_NAMES, note)
     checks["meta.properties"] = _check_properties
-    checks[_BOOTSTRAP] = lambda file: _check_metadata_snapshot(file, surveyor)
+    checks[_BOOTSTRAP] = lambda file: _check_metadata_snapshot(file, checker)
     for entry in sorted(entries(path), key=lambda entry: entry.name):
         if entry.name in checks:
             findings += _guarded(entry, root, checks[entry.name])
@@ -98,7 +98,7 @@ def _bases_of_logs(found: Sequence[os.DirEntry[str]]) -> Iterator[int]:
 
 
 def _check_of(
-    entry: os.DirEntry[str], bases: Collection[int], surveyor: Surveyor
+    entry: os.DirEntry[str], bases: Collection[int], checker: SpanChecker
 ) -> Callable[[str], list[Finding]] | None:
     name = parse_log_file(entry.name)
     if name is not None and name.state is None and name.kind == "snapshot":
@@ -106,7 +106,7 @@ def _check_of(
     if name is not None and name.state is None and name.kind in _INDEX_KINDS and name.base_offset not in bases:
         return _orphaned
     if _METADATA_SNAPSHOT.fullmatch(entry.name) is not None:
-        return lambda path: _check_metadata_snapshot(path, surveyor)
+        return lambda path: _check_metadata_snapshot(path, checker)
     known = {
         LEADER_EPOCH_CHECKPOINT: _check_leader_epochs,
         PARTITION_METADATA: _check_topic_id,
@@ -221,13 +221,13 @@ class _LastEntry:
         self.attributes = entries.entry(stop - 1)[3]
 
 
-def _check_metadata_snapshot(path: str, surveyor: Surveyor) -> list[Finding]:
+def _check_metadata_snapshot(path: str, checker: SpanChecker) -> list[Finding]:
     """A snapshot of the metadata log: batches like a segment's, the last of which is a control batch."""
     findings: list[Finding] = []
     last = _LastEntry()
     with LocalFile(path) as source:
         span = Span(0, source.size, 0, MAX_OFFSET, MAX_OFFSET, to_file_end=True, torn_is_benign=False)
-        surveyor.survey(source, span, [last], lambda damage: findings.append(of_damage(damage)))
+        checker.check(source, span, [last], lambda damage: findings.append(of_damage(damage)))
         if not findings and not last.attributes & CONTROL_FLAG and os.path.basename(path) != _BOOTSTRAP:
             problem = "the snapshot of the metadata log does not end with its footer: its end is missing"
             findings.append(Finding(Severity.DAMAGE, path, problem, source.size))

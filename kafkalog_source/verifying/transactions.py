@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kafkalog_source.format import MAX_OFFSET
-from kafkalog_source.segment.side_file import SideFileError, read_side_file
-from kafkalog_source.segment.transactions import HeaderPass, make_tracker
-from kafkalog_source.segment.txn_index import parse_txn_index
+from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.side_files.txn_index import parse_txn_index
+from kafkalog_source.segment.transaction_headers import HeaderPass, make_tracker
 from kafkalog_source.verifying.findings import Finding, Severity
 from kafkalog_source.verifying.piece import open_listed
 

@@ -11,7 +11,7 @@ from kafkalog_source.codecs import DEFAULT_LIMIT
 from kafkalog_source.errors import KafkaLogError, printable
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.logdir.access import Root
-from kafkalog_source.segment.survey import OwnSurveyor
+from kafkalog_source.segment.checks.span_checker import ThreadChecker
 from kafkalog_source.verifying.findings import Finding, Severity, of_error
 from kafkalog_source.verifying.partition import PartitionCheck, PartitionResult
 from kafkalog_source.verifying.progress import Progress
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kafkalog_source.logdir import Listing, PartitionLog
-    from kafkalog_source.segment.survey import Surveyor
+    from kafkalog_source.segment.checks.span_checker import SpanChecker
     from kafkalog_source.verifying.piece import Piece
     from kafkalog_source.verifying.segment import SegmentCheck
     from kafkalog_source.verifying.small_files import Offsets
@@ -130,7 +130,7 @@ def verify(
         paths, wanted=wanted, follow_symlinks=follow_symlinks, on_bad=lambda error: _note_bad(bad, error)
     )
     crew = _Crew(follow_symlinks, largest_batch, threads or os.cpu_count() or 1, progress or Progress())
-    said = _check_log_dirs(listing, follow_symlinks, crew.surveyor, verification)
+    said = _check_log_dirs(listing, follow_symlinks, crew.checker, verification)
     verification.partitions = crew.run(listing.partitions)
     for result in verification.partitions:
         result.findings += _check_said(result, said)
@@ -161,14 +161,14 @@ def _note_foreign(listing: Listing, verification: Verification) -> None:
 
 
 def _check_log_dirs(
-    listing: Listing, follow_symlinks: bool, surveyor: Surveyor, verification: Verification
+    listing: Listing, follow_symlinks: bool, checker: SpanChecker, verification: Verification
 ) -> dict[str, dict[str, Offsets]]:
     """Check the log dirs that the partitions lie in; gives what their checkpoints say."""
     said = {}
-    for path in dict.fromkeys(os.path.dirname(log.path) for log in listing.partitions if not log.lone):
+    for path in dict.fromkeys(os.path.dirname(log.path) for log in listing.partitions if not log.is_single_file):
         root = Root(os.path.realpath(path), follow_symlinks)
         try:
-            findings, said[path] = check_log_dir_files(path, root, surveyor)
+            findings, said[path] = check_log_dir_files(path, root, checker)
         except KafkaLogError as error:
             findings = [of_error(error, Severity.MISLEADING, path)]
         verification.findings += findings
@@ -178,7 +178,7 @@ def _check_log_dirs(
 def _check_said(result: PartitionResult, said: dict[str, dict[str, Offsets]]) -> list[Finding]:
     """Compare what a log dir's checkpoints say of a partition with where its log ends."""
     log, end = result.log, result.end_offset
-    if log.lone or end is None or log.topic is None or log.partition is None:
+    if log.is_single_file or end is None or log.topic is None or log.partition is None:
         return []
     log_dir = os.path.dirname(log.path)
     findings = []
@@ -205,13 +205,13 @@ class _Crew:
         self._follow_symlinks = follow_symlinks
         self._threads = threads
         self._progress = progress
-        self._own = OwnSurveyor(largest_batch)
+        self._own = ThreadChecker(largest_batch)
         self._stopped = False
 
     @property
-    def surveyor(self) -> Surveyor:
+    def checker(self) -> SpanChecker:
         """The one of the thread that asks."""
-        return self._own.surveyor
+        return self._own.checker
 
     def run(self, logs: Sequence[PartitionLog]) -> list[PartitionResult]:
         """Check partitions; the results have their order."""
@@ -224,7 +224,7 @@ class _Crew:
                     check = PartitionCheck(log, self._follow_symlinks, self._threads > 1)
                     pieces = list(check.pieces())
                     if not pieces:
-                        results[number] = check.finish(self.surveyor)
+                        results[number] = check.finish(self.checker)
                     futures += [pool.submit(self._work, check, *each, number, results) for each in pieces]
                 wait(futures, return_when=FIRST_EXCEPTION)
             finally:
@@ -242,8 +242,8 @@ class _Crew:
         number: int,
         results: dict[int, PartitionResult],
     ) -> None:
-        if check.run(segment, piece, self.surveyor, self._progress):
-            results[number] = self._settled(check, check.finish(self.surveyor))
+        if check.run(segment, piece, self.checker, self._progress):
+            results[number] = self._settled(check, check.finish(self.checker))
 
     def _settled(self, check: PartitionCheck, result: PartitionResult) -> PartitionResult:
         """Check a partition again, from a new listing, as long as a broker moves its files meanwhile."""
@@ -257,8 +257,8 @@ class _Crew:
                 return result
             check = PartitionCheck(listing.partitions[0], self._follow_symlinks, False)
             for segment, piece in check.pieces():
-                check.run(segment, piece, self.surveyor, Progress())
-            result = check.finish(self.surveyor)
+                check.run(segment, piece, self.checker, Progress())
+            result = check.finish(self.checker)
         problem = "files come and go while they are being checked: verify a snapshot of the disk"
         result.findings.append(Finding(Severity.NOTE, check.log.path, problem))
         return result

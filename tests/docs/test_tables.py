@@ -8,7 +8,7 @@ import pytest
 
 from kafkalog_source import OptionError, scan
 from kafkalog_source.arrow.schema import COLUMN_TYPES, VIEW_TYPES
-from kafkalog_source.reading.options import OPTION_NAMES, parse_options
+from kafkalog_source.options.read_options import OPTION_NAMES, parse_options
 from tests.docs.blocks import README, ROOT, Page
 
 NOT_YET = "not supported yet"

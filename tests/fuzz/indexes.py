@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from kafkalog_source.errors import KafkaLogError
-from kafkalog_source.reading.options import parse_options
-from kafkalog_source.reading.plan import plan_read
+from kafkalog_source.options.read_options import parse_options
+from kafkalog_source.planning.plan import plan_read
 from kafkalog_source.reading.read import SplitReader
 from tests.fuzz import segments
 from tests.fuzz.case import Case, Outcome, Target, same

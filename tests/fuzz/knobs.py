@@ -6,7 +6,8 @@ from types import ModuleType
 
 from kafkalog_source._core.native import CFunctions
 from kafkalog_source.batch import decoder
-from kafkalog_source.segment import entries, reader, tail
+from kafkalog_source.segment import entries, reader
+from kafkalog_source.segment.damage import tail
 
 _FIRST = "FIRST_WINDOW_SIZE"
 _WINDOW = "WINDOW_SIZE"

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 from kafkalog_source.errors import OptionError
-from kafkalog_source.reading.options import OPTION_NAMES, parse_options
+from kafkalog_source.options.read_options import OPTION_NAMES, parse_options
 from tests.fuzz.case import Case, Outcome, Target, same
 from tests.fuzz.mutate import EDGES, mutate_bytes
 

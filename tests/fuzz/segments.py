@@ -25,7 +25,7 @@ from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import KafkaLogError
-from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.damage.description import Damage, Kind
 from kafkalog_source.segment.reader import Run, SpanReader
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.span import Span

@@ -6,10 +6,10 @@ import random
 from typing import Any
 
 from kafkalog_source.errors import KafkaLogError
-from kafkalog_source.segment import transactions
-from kafkalog_source.segment.damage import Damage
+from kafkalog_source.segment import transaction_headers as transactions
+from kafkalog_source.segment.damage.description import Damage
 from kafkalog_source.segment.source import LocalFile
-from kafkalog_source.segment.transactions import HeaderPass, make_tracker
+from kafkalog_source.segment.transaction_headers import HeaderPass, make_tracker
 from tests.builders import Batch, Message, Record, end_marker
 from tests.builders.disk import Entry
 from tests.fuzz.case import Case, Outcome, Target, must, same

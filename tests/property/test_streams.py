@@ -10,9 +10,9 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 import kafkalog_source
-from kafkalog_source.reading.positions import from_json
+from kafkalog_source.streaming.positions import from_json
 from tests.builders import Batch, Record, end_marker, partition_dir
-from tests.unit.reading.streaming import Query
+from tests.unit.streaming.streaming import Query
 
 CODECS = ("none", "lz4", "zstd", "gzip", "snappy")
 

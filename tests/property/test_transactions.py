@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import kafkalog_source
 from kafkalog_source.segment import reader
-from kafkalog_source.segment import transactions as passes
+from kafkalog_source.segment import transaction_headers as passes
 from tests.builders import partition_dir
 from tests.property.histories import COMMITTED, History, Stored, cleaned, random_history, write_partition
 

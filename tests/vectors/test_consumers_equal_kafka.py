@@ -13,9 +13,9 @@ import pytest
 import kafkalog_source
 from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir import list_logs
-from kafkalog_source.reading.options import parse_options
-from kafkalog_source.reading.partition_offsets import PartitionOffsets
-from kafkalog_source.reading.transactions.history import from_headers
+from kafkalog_source.options.read_options import parse_options
+from kafkalog_source.partition.offsets import PartitionOffsets
+from kafkalog_source.transactions.history import from_headers
 from tests.data.cases import CASES
 from tests.vectors.oracle import oracle_segments
 

@@ -11,7 +11,7 @@ import pytest
 import kafkalog_source
 from kafkalog_source import KafkaLogError
 from tests.data.cases import CASES
-from tests.unit.reading.streaming import Query
+from tests.unit.streaming.streaming import Query
 
 FixtureCase = Callable[[str], Path]
 

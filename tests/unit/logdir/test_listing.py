@@ -55,7 +55,7 @@ def test_a_partition_directory_given_by_path_is_taken_without_asking(write: Writ
     write(f"__consumer_offsets-3/{log(0)}")
     listing = listed(tmp_path / "__consumer_offsets-3", wanted=lambda topic, partition: False)
     assert places(listing) == [("__consumer_offsets", 3)]
-    assert not listing.partitions[0].lone
+    assert not listing.partitions[0].is_single_file
 
 
 def test_variants_are_skipped_unless_a_path_names_them(write: Write, tmp_path: Path) -> None:
@@ -144,14 +144,14 @@ def test_a_segment_given_by_its_path_is_shown_as_it_is(write: Write, suffix: str
     path = write(f"t-3/{log(7)}{suffix}", content=b"1")
     index = write(f"t-3/{7:020d}.index{suffix}")
     (found,) = listed(path, wanted=lambda topic, partition: False).partitions
-    assert (found.topic, found.partition, found.lone, found.path) == ("t", 3, True, str(path))
+    assert (found.topic, found.partition, found.is_single_file, found.path) == ("t", 3, True, str(path))
     assert found.segments[0].base_offset == 7
     assert found.segments[0].offset_index == str(index)
 
 
 def test_a_segment_outside_any_partition_has_no_topic(write: Write) -> None:
     (found,) = listed(write(f"somewhere/{log(7)}")).partitions
-    assert (found.topic, found.partition, found.lone) == (None, None, True)
+    assert (found.topic, found.partition, found.is_single_file) == (None, None, True)
 
 
 def test_what_is_given_twice_is_read_once(write: Write, tmp_path: Path) -> None:
@@ -285,7 +285,12 @@ def test_segments_of_kafka_0_7_make_a_partition_of_their_own(write: Write, tmp_p
 def test_a_segment_of_kafka_0_7_may_be_given_by_its_path_or_a_glob(write: Write, tmp_path: Path) -> None:
     path = write("old-0/00000000000000000000.kafka", f"old-0/{log(0)}", "old-0/00000000000000000100.kafka")
     (lone,) = listed(path).partitions
-    assert (lone.topic, lone.lone, lone.segments[0].is_07, lone.segments[0].offset_index) == ("old", True, True, None)
+    assert (lone.topic, lone.is_single_file, lone.segments[0].is_07, lone.segments[0].offset_index) == (
+        "old",
+        True,
+        True,
+        None,
+    )
     assert [each.segments[0].base_offset for each in listed(f"{tmp_path}/*/*.kafka").partitions] == [0, 100]
 
 

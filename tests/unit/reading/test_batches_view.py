@@ -15,7 +15,7 @@ from kafkalog_source._core.memory import Scratch
 from kafkalog_source.arrow.batch_headers import BATCH_TYPES, BatchRows
 from kafkalog_source.errors import CorruptBatchError, DamageWarning, LimitError, OptionError
 from kafkalog_source.segment.batch_headers import BatchHeaders, HeaderReader
-from kafkalog_source.segment.damage import Damage
+from kafkalog_source.segment.damage.description import Damage
 from kafkalog_source.segment.reader import End
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.span import Span

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from kafkalog_source.errors import DataLossError, LogDirError
-from kafkalog_source.reading import plan, read
-from kafkalog_source.reading.options import parse_options
-from kafkalog_source.reading.plan import plan_read
+from kafkalog_source.options.read_options import parse_options
+from kafkalog_source.partition.splits import SplitRange
+from kafkalog_source.planning import plan
+from kafkalog_source.planning.plan import plan_read
+from kafkalog_source.reading import read
 from kafkalog_source.reading.read import SplitReader
-from kafkalog_source.reading.splits import SplitRange
 from kafkalog_source.segment.source import FileChangedError, LocalFile
 from tests.builders import Batch, Record, encode, partition_dir, write_segment
 
@@ -281,7 +282,7 @@ def test_a_change_that_is_met_while_a_window_is_decoded_does_not_read_its_rows_t
         asked.append(1)
         raise FileChangedError("a later segment changed", file="later")
 
-    monkeypatch.setattr("kafkalog_source.reading.transactions.lookahead.Lookahead.find", find)
+    monkeypatch.setattr("kafkalog_source.transactions.lookahead.Lookahead.find", find)
     parsed = parse_options({"endingOffsets": {"topic": {0: 2}}}, [str(tmp_path)])
     (split,) = plan_read(parsed).splits
     with pytest.raises(DataLossError, match="a later segment changed"):

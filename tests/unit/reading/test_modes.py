@@ -21,8 +21,8 @@ from kafkalog_source.errors import (
     OptionError,
     UnsupportedFormatError,
 )
-from kafkalog_source.reading.options import parse_options
-from kafkalog_source.reading.plan import plan_read
+from kafkalog_source.options.read_options import parse_options
+from kafkalog_source.planning.plan import plan_read
 from kafkalog_source.reading.read import read_split
 from tests.builders import Batch, Message, Record, Wrapper, encode, end_marker, partition_dir, write_segment
 from tests.builders.v07 import Message07, encode_07, write_segment_07

@@ -13,8 +13,8 @@ import pytest
 
 import kafkalog_source
 from kafkalog_source.errors import CorruptBatchError, KafkaLogError
-from kafkalog_source.reading.options import parse_options
-from kafkalog_source.reading.plan import plan_read
+from kafkalog_source.options.read_options import parse_options
+from kafkalog_source.planning.plan import plan_read
 from kafkalog_source.reading.read import SplitReader
 from tests.builders import Batch, Header, Message, Record, Wrapper, control_record, encode, partition_dir, write_segment
 from tests.builders.disk import Entry

@@ -21,7 +21,7 @@ from tests.builders import (
     time_index,
     write_segment,
 )
-from tests.unit.reading.streaming import Query
+from tests.unit.streaming.streaming import Query
 
 pytestmark = pytest.mark.filterwarnings("ignore::kafkalog_source.errors.DamageWarning")
 

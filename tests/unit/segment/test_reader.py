@@ -13,12 +13,12 @@ from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.errors import DataLossError, LimitError
 from kafkalog_source.segment import reader as module
-from kafkalog_source.segment.contradictions import TOO_HIGH
-from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.damage.contradictions import TOO_HIGH
+from kafkalog_source.segment.damage.description import Damage, Kind
+from kafkalog_source.segment.damage.trust import Trust, WindowTrust
 from kafkalog_source.segment.reader import End, Run, SpanReader
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.span import Span
-from kafkalog_source.segment.trust import Trust, WindowTrust
 from tests.builders import Batch, Message, Record, Wrapper, encode
 from tests.builders.disk import Entry
 from tests.builders.v07 import Message07, encode_07

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import kafkalog_source
-from kafkalog_source.segment import regions
 from kafkalog_source.segment.bounds import first_offset, next_offset
+from kafkalog_source.segment.damage import regions
 from kafkalog_source.segment.seek import Seeker, SegmentPlace, scan_start_for_time
 from tests.builders import (
     Batch,

@@ -10,8 +10,8 @@ import pytest
 
 from kafkalog_source.errors import LogDirError
 from kafkalog_source.segment.entries import walk_headers
-from kafkalog_source.segment.entries07 import walk_headers_07
 from kafkalog_source.segment.source import FileChangedError, LocalFile
+from kafkalog_source.segment.v07.entries import walk_headers_07
 from tests.builders import Batch, encode
 from tests.builders.v07 import Message07
 

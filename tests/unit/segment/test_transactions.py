@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kafkalog_source.segment.damage import Damage, Kind
+from kafkalog_source.segment.damage.description import Damage, Kind
 from kafkalog_source.segment.source import LocalFile
-from kafkalog_source.segment.transactions import HeaderPass, make_tracker
+from kafkalog_source.segment.transaction_headers import HeaderPass, make_tracker
 from tests.builders import Batch, Record, control_record, encode, end_marker
 from tests.builders.disk import Entry
 

@@ -16,7 +16,7 @@ from pyspark.sql.types import (
 )
 
 from kafkalog_source.errors import OptionError
-from kafkalog_source.reading.options import ReadOptions
+from kafkalog_source.options.read_options import ReadOptions
 from kafkalog_source.spark.schema import SPARK_TYPES, default_schema, projected_columns
 
 OPTIONS = ReadOptions(paths=("/x",))

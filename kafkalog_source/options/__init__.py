@@ -1,0 +1,1 @@
+"""The options of a read: names, values, and what goes together."""

@@ -1,0 +1,287 @@
+"""Every option of a read: its name, its default, how its value is checked, and what is not built yet.
+
+`parse_options` is the one way in, for Spark and for ``scan()`` alike. Names and
+checks are those of Spark's own Kafka source wherever it has the option.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.format import INTERNAL_TOPICS
+from kafkalog_source.options import values
+from kafkalog_source.options.limits import (
+    OffsetLimit,
+    check_batch_limits,
+    limit_of,
+    parse_offsets,
+)
+from kafkalog_source.options.names import refuse_broker_option, refuse_unknown_option
+from kafkalog_source.options.offsets_json import parse_assign, parse_partition_timestamps
+from kafkalog_source.options.paths import parse_path_option, parse_paths_option, paths_from_python
+from kafkalog_source.options.topics import parse_subscribe, parse_subscribe_pattern
+from kafkalog_source.options.views import check_view
+
+__all__ = ["OPTION_NAMES", "ReadOptions", "check_batch_options", "parse_options"]
+
+_MIB = 1024 * 1024
+_TRIGGER_DELAY_MS = 15 * 60 * 1000
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options of one read, checked and typed: one field for each, named as the option in snake case.
+
+    Plain data, without credentials, so that it may travel to a worker. Sizes are
+    bytes, timestamps and durations milliseconds.
+    """
+
+    paths: tuple[str, ...]
+    subscribe: tuple[str, ...] | None = None
+    subscribe_pattern: str | None = None
+    assign: Mapping[str, tuple[int, ...]] | None = None
+    starting_offsets: str | Mapping[str, Mapping[int, int]] = "earliest"
+    ending_offsets: str | Mapping[str, Mapping[int, int]] = "latest"
+    starting_timestamp: int | None = None
+    ending_timestamp: int | None = None
+    starting_offsets_by_timestamp: Mapping[str, Mapping[int, int]] | None = None
+    ending_offsets_by_timestamp: Mapping[str, Mapping[int, int]] | None = None
+    starting_offsets_by_timestamp_strategy: str = "error"
+    include_headers: bool = True
+    include_control_records: bool = False
+    isolation_level: str = "read_uncommitted"
+    read_up_to: str = "logEnd"
+    include_deleted: bool = False
+    max_partition_bytes: int = 128 * _MIB
+    open_cost_in_bytes: int = 4 * _MIB
+    min_partitions: int | None = None
+    max_records_per_partition: int | None = None
+    max_offsets_per_trigger: int | None = None
+    max_bytes_per_trigger: int | None = None
+    min_offsets_per_trigger: int | None = None
+    max_trigger_delay: int = _TRIGGER_DELAY_MS
+    fail_on_data_loss: bool = True
+    mode: str = "FAILFAST"
+    verify_checksums: bool = True
+    max_decompressed_batch_bytes: int = 256 * _MIB
+    follow_symlinks: bool = False
+    view: str = "records"
+    filter_pushdown: bool = False
+
+    @property
+    def trigger_bounds(self) -> tuple[str, ...]:
+        """The options given that bound the micro-batches of a stream."""
+        bounds = {
+            "maxOffsetsPerTrigger": self.max_offsets_per_trigger,
+            "maxBytesPerTrigger": self.max_bytes_per_trigger,
+            "minOffsetsPerTrigger": self.min_offsets_per_trigger,
+            "maxTriggerDelay": None if self.max_trigger_delay == _TRIGGER_DELAY_MS else self.max_trigger_delay,
+        }
+        return tuple(name for name, value in bounds.items() if value is not None)
+
+    @property
+    def starting_limit(self) -> OffsetLimit:
+        """Where to start, after precedence."""
+        return limit_of("starting", self.starting_timestamp, self.starting_offsets_by_timestamp, self.starting_offsets)
+
+    @property
+    def ending_limit(self) -> OffsetLimit:
+        """Where to end (exclusive), after precedence."""
+        return limit_of("ending", self.ending_timestamp, self.ending_offsets_by_timestamp, self.ending_offsets)
+
+    def wants(self, topic: str, partition: int) -> bool:
+        """Tell whether subscribe, subscribePattern or assign choose a partition found below a path.
+
+        With none of them every topic is chosen but Kafka's own.
+        """
+        if self.subscribe is not None:
+            return topic in self.subscribe
+        if self.subscribe_pattern is not None:
+            return re.fullmatch(self.subscribe_pattern, topic) is not None
+        if self.assign is not None:
+            return partition in self.assign.get(topic, ())
+        return topic not in INTERNAL_TOPICS
+
+
+_Parser = Callable[[str, object], Any]
+
+# How each option is read. The field that takes the value is the name in snake case.
+_PARSERS: dict[str, _Parser] = {
+    "path": parse_path_option,
+    "paths": parse_paths_option,
+    "subscribe": parse_subscribe,
+    "subscribePattern": parse_subscribe_pattern,
+    "assign": parse_assign,
+    "startingOffsets": parse_offsets,
+    "endingOffsets": parse_offsets,
+    "startingTimestamp": values.parse_timestamp_ms,
+    "endingTimestamp": values.parse_timestamp_ms,
+    "startingOffsetsByTimestamp": parse_partition_timestamps,
+    "endingOffsetsByTimestamp": parse_partition_timestamps,
+    "startingOffsetsByTimestampStrategy": values.one_of("error", "latest"),
+    "includeHeaders": values.parse_bool,
+    "includeControlRecords": values.parse_bool,
+    "isolationLevel": values.one_of("read_uncommitted", "read_committed"),
+    "readUpTo": values.one_of("logEnd", "highWatermark"),
+    "includeDeleted": values.parse_bool,
+    "maxPartitionBytes": values.parse_positive_size,
+    "openCostInBytes": values.parse_non_negative_size,
+    "minPartitions": values.parse_positive_int32,
+    "maxRecordsPerPartition": values.parse_positive_int64,
+    "maxOffsetsPerTrigger": values.parse_positive_int64,
+    "maxBytesPerTrigger": values.parse_positive_size,
+    "minOffsetsPerTrigger": values.parse_positive_int64,
+    "maxTriggerDelay": values.parse_duration_ms,
+    "failOnDataLoss": values.parse_bool,
+    "mode": values.one_of("FAILFAST", "DROPMALFORMED", "PERMISSIVE", "RECOVER"),
+    "verifyChecksums": values.parse_bool,
+    "maxDecompressedBatchBytes": values.parse_positive_size,
+    "followSymlinks": values.parse_bool,
+    "view": values.one_of(
+        "records",
+        "batches",
+        "segments",
+        "damage",
+        "transactions",
+        "producer_state",
+        "consumer_offsets",
+        "transaction_state",
+        "cluster_metadata",
+    ),
+    "filterPushdown": values.parse_bool,
+}
+OPTION_NAMES = tuple(_PARSERS)
+"""Every option, as the documentation spells it."""
+
+# Kafka's own name for an option of ours.
+_ALIASES = {"kafka.isolation.level": "isolationLevel"}
+
+# Options whose default is all there is so far. What builds one takes its line out.
+_NOT_YET = ("filterPushdown",)
+_VIEWS = ("records", "batches", "damage")
+
+_SPELLED = {name.lower(): name for name in _PARSERS}
+_TOPIC_OPTIONS = ("subscribe", "subscribePattern", "assign")
+
+
+def parse_options(
+    options: Mapping[str, object], paths: object = None, *, streaming: bool | None = False
+) -> ReadOptions:
+    """Check every option and give the typed whole.
+
+    Parameters
+    ----------
+    options : mapping
+        Options by name, in any case; values as text or as Python values. An
+        option that is ``None`` counts as not given.
+    paths : str, path object or sequence of these, optional
+        Paths beside those of the options ``path`` and ``paths``.
+    streaming : bool or None
+        Whether to make the checks of a stream or of a batch query; None for neither, while it is not known which.
+
+    Raises
+    ------
+    OptionError
+        For a name that is unknown, a value that is malformed, options that
+        contradict each other, and what is not supported yet.
+    """
+    given = _by_name(options)
+    parsed = {name: _PARSERS[name](label, value) for name, (label, value) in given.items()}
+    _check_topic_options(parsed)
+    _check_trigger_offsets(parsed)
+    all_paths = (*(paths_from_python(paths) if paths is not None else ()), *parsed.pop("path", ()))
+    all_paths += parsed.pop("paths", ())
+    if not all_paths:
+        raise OptionError("no path is given", remedy="Give a log directory: load('/path/to/kafka-logs')")
+    typed = ReadOptions(
+        paths=tuple(dict.fromkeys(all_paths)), **{_field(name): value for name, value in parsed.items()}
+    )
+    _refuse_not_yet(typed)
+    check_view(typed.view, typed.isolation_level, typed.max_records_per_partition)
+    if streaming:
+        _check_stream_options(typed, parsed)
+    elif streaming is not None:
+        check_batch_options(typed)
+    return typed
+
+
+def check_batch_options(options: ReadOptions) -> None:
+    """Refuse what Spark's Kafka source refuses in a batch query and allows in a stream."""
+    check_batch_limits(options.starting_limit, options.ending_limit)
+
+
+def _check_stream_options(options: ReadOptions, given: Mapping[str, object]) -> None:
+    """Refuse what makes no sense where reading never ends."""
+    for name in given:
+        if name.startswith("ending"):
+            raise OptionError(
+                f"option {name} cannot be used in a stream, which has no end",
+                remedy="Use spark.read for a range, or trigger(availableNow=True) to end with what is there now",
+            )
+    if options.view != "records":
+        raise OptionError("option view cannot be used in a stream", found=options.view, remedy="Use spark.read")
+    if options.mode == "RECOVER":
+        raise OptionError(
+            "mode=RECOVER cannot be used in a stream: what a recovery would keep is not known of a log that grows",
+            remedy="Use FAILFAST, DROPMALFORMED or PERMISSIVE, or spark.read",
+        )
+
+
+def _by_name(options: Mapping[str, object]) -> dict[str, tuple[str, object]]:
+    """Give values by the documented name, each with the name to show in messages."""
+    given: dict[str, tuple[str, object]] = {}
+    for raw_name, value in options.items():
+        if value is None:
+            continue
+        lower = str(raw_name).lower()
+        name = _ALIASES.get(lower) or _SPELLED.get(lower)
+        if name is None:
+            refuse_broker_option(str(raw_name))
+            refuse_unknown_option(str(raw_name), OPTION_NAMES)
+            continue
+        label = lower if lower in _ALIASES else name
+        if name in given:
+            _check_same(given[name], (label, value))
+        given[name] = (label, value)
+    return given
+
+
+def _check_same(first: tuple[str, object], second: tuple[str, object]) -> None:
+    """Allow an option to be given twice, by case or by alias, only with one value."""
+    if str(first[1]).strip().lower() == str(second[1]).strip().lower():
+        return
+    names = " and ".join(dict.fromkeys((first[0], second[0])))
+    raise OptionError(f"option {names} is given twice with different values", remedy="Leave one of them out")
+
+
+def _check_topic_options(parsed: Mapping[str, object]) -> None:
+    named = [name for name in _TOPIC_OPTIONS if name in parsed]
+    if len(named) > 1:
+        raise OptionError(f"only one of {', '.join(_TOPIC_OPTIONS)} can be given", found=" and ".join(named))
+
+
+def _check_trigger_offsets(parsed: Mapping[str, Any]) -> None:
+    low, high = parsed.get("minOffsetsPerTrigger"), parsed.get("maxOffsetsPerTrigger")
+    if low is not None and high is not None and low > high:
+        raise OptionError(f"minOffsetsPerTrigger ({low}) is above maxOffsetsPerTrigger ({high})")
+
+
+def _refuse_not_yet(options: ReadOptions) -> None:
+    defaults = {field.name: field.default for field in fields(ReadOptions)}
+    for name in (*_NOT_YET, *(["view"] if options.view not in _VIEWS else [])):
+        field = _field(name)
+        value, default = getattr(options, field), defaults[field]
+        if value != default:
+            raise OptionError(
+                f"option {name} is not supported yet",
+                found=printable(str(value)),
+                remedy=f"Leave it out; the default is {default}" if isinstance(default, str) else "Leave it out",
+            )
+
+
+def _field(name: str) -> str:
+    return re.sub(r"(?=[A-Z])", "_", name).lower()

@@ -1,0 +1,1 @@
+"""From options and a listing to splits."""

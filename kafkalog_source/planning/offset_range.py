@@ -1,0 +1,227 @@
+"""Which offsets of a partition a read wants: from options and what is on disk to [low, high)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkalog_source.errors import DataLossError, OptionError, printable
+from kafkalog_source.format import MAX_OFFSET
+from kafkalog_source.partition.time_offsets import offset_at_time
+from kafkalog_source.planning.ranges import Ranges
+from kafkalog_source.reporting.damage_modes import goes_on_behind_damage
+from kafkalog_source.segment.damage.description import Kind, raise_damage
+
+if TYPE_CHECKING:
+    from kafkalog_source.logdir import PartitionLog
+    from kafkalog_source.logdir.absent import RemotePart
+    from kafkalog_source.options.limits import OffsetLimit
+    from kafkalog_source.options.read_options import ReadOptions
+    from kafkalog_source.partition.offsets import PartitionOffsets
+    from kafkalog_source.segment.damage.description import Damage
+
+_EARLIEST, _LATEST = -2, -1
+_ANY_TIME = -(2**63)
+
+
+class OffsetRanges(Ranges):
+    """Decides the range of each partition by the options of a read."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._starting = options.starting_limit
+        self._ending = options.ending_limit
+        self._warnings: list[str] = []
+        self._without_high_watermark: list[str] = []
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was noticed while ranges were decided, with one sentence for all partitions of one kind."""
+        if not self._without_high_watermark:
+            return self._warnings
+        names = _list(self._without_high_watermark)
+        return [*self._warnings, f"no high watermark of {names} is known: what lies behind it is read too"]
+
+    def check_named(self, partitions: set[tuple[str, int]]) -> None:
+        """Refuse offsets or timestamps that do not name exactly the partitions read, as Spark's source does."""
+        for limit in (self._starting, self._ending):
+            named = limit.offsets if limit.offsets is not None else limit.timestamps_ms
+            if named is None:
+                continue
+            given = {(topic, partition) for topic, places in named.items() for partition in places}
+            if given != partitions:
+                raise OptionError(
+                    f"{limit.option} has to name every partition that is read and no other",
+                    found=_names(given),
+                    expected=_names(partitions),
+                    remedy="Use -2 for earliest and -1 for latest, or choose the partitions with assign",
+                )
+
+    def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
+        """The offsets [low, high) wanted; `high` is `MAX_OFFSET` when all up to the end are."""
+        self._check_log_start(offsets)
+        visible_end = self._read_up_to(offsets.log)
+        high = min(self._end(offsets), visible_end)
+        low = self._start(offsets, high, visible_end)
+        remote = offsets.remote
+        if remote is not None and self._first_wanted(offsets, low) <= remote.last_offset and high > remote.first_offset:
+            self._check_remote(offsets, remote)
+        return low, high
+
+    def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
+        """The range [low, high) up to the last stable offset; a time is found below that, or not at all."""
+        if stable <= low < high and _timestamp(self._starting, offsets.log) is not None:
+            self._check_time_may_be_missing(offsets.log)
+        return low, stable
+
+    def _check_time_may_be_missing(self, log: PartitionLog) -> None:
+        if self._options.starting_offsets_by_timestamp_strategy == "error":
+            raise OptionError(
+                f"no record of {_name(log)} is at or after the timestamp of {self._starting.option}",
+                found=_timestamp(self._starting, log),
+                remedy="Choose an earlier time, or set startingOffsetsByTimestampStrategy=latest",
+            )
+
+    def _start(self, offsets: PartitionOffsets, high: int, visible_end: int) -> int:
+        limit = self._starting
+        timestamp = _timestamp(limit, offsets.log)
+        if timestamp is not None:
+            found = offset_at_time(offsets, timestamp, self._options, self._on_damage)
+            if found is not None and found < visible_end:
+                return max(found, offsets.earliest)
+            self._check_time_may_be_missing(offsets.log)
+            return high
+        wanted = _offset(limit, offsets.log)
+        if wanted is None or wanted == _EARLIEST:
+            return offsets.earliest
+        if _is_lost(offsets, wanted):
+            self._data_loss(limit, offsets, wanted)
+            if offsets.log.is_cut:
+                # All before the cut was checked, so that no row lies behind it, and all that is cut off is to be told.
+                return max(offsets.earliest, min(wanted, offsets.latest))
+        # Where the log seems to end before the start, rows below it were not asked for.
+        return max(wanted, offsets.earliest)
+
+    def _end(self, offsets: PartitionOffsets) -> int:
+        limit = self._ending
+        timestamp = _timestamp(limit, offsets.log)
+        if timestamp is not None:
+            found = offset_at_time(offsets, timestamp, self._options, self._on_damage)
+            return MAX_OFFSET if found is None else found
+        wanted = _offset(limit, offsets.log)
+        if wanted is None or wanted == _LATEST:
+            return MAX_OFFSET
+        if _is_lost(offsets, wanted):
+            self._data_loss(limit, offsets, wanted)
+        return wanted
+
+    def _first_wanted(self, offsets: PartitionOffsets, low: int) -> int:
+        """The first offset asked for, which may lie below all that is on disk."""
+        if _timestamp(self._starting, offsets.log) is not None:
+            # Where a local record is older than the time, those before it are taken to be older too.
+            return low if low > self._first_with_time(offsets) else 0
+        wanted = _offset(self._starting, offsets.log)
+        return 0 if wanted is None or wanted == _EARLIEST else wanted
+
+    def _first_with_time(self, offsets: PartitionOffsets) -> int:
+        found = offset_at_time(offsets, _ANY_TIME, self._options, self._on_damage)
+        return offsets.earliest if found is None else found
+
+    def _check_remote(self, offsets: PartitionOffsets, remote: RemotePart) -> None:
+        """Refuse, or warn of, offsets that a broker would read from remote storage."""
+        local = offsets.earliest
+        problem = remote.text
+        if _timestamp(self._starting, offsets.log) is not None:
+            problem += f", and may hold records at or after the time of {self._starting.option}"
+        error = DataLossError(
+            f"{problem}; reading remote storage is not supported yet",
+            file=offsets.log.path,
+            found=f"{local} as the first offset on disk",
+            remedy=f"Set startingOffsets of this partition to {local} or above, "
+            "or set failOnDataLoss=false to read what is on disk",
+        )
+        if self._options.fail_on_data_loss and remote.is_expected:
+            raise error
+        self._warnings.append(str(error))
+
+    def _read_up_to(self, log: PartitionLog) -> int:
+        """Where readUpTo ends every range: at the high watermark, if that is asked for and known."""
+        if self._options.read_up_to != "highWatermark":
+            return MAX_OFFSET
+        if log.high_watermark is None:
+            self._without_high_watermark.append(_name(log))
+            return MAX_OFFSET
+        return log.high_watermark
+
+    def _check_log_start(self, offsets: PartitionOffsets) -> None:
+        """Warn of a log start offset behind the end: nothing of the log is read then."""
+        log = offsets.log
+        start = log.log_start_offset
+        if start is None or self._options.include_deleted or start <= log.segments[-1].base_offset:
+            return
+        if not offsets.is_within_end(start):
+            self._warnings.append(
+                f"{printable(log.path)}: the log start offset is {start}, and the log ends at {offsets.end}: all of it "
+                "counts as deleted, or its last segment is missing; includeDeleted=true shows what is there"
+            )
+
+    def _on_damage(self, damage: Damage) -> None:
+        """Warn of damage among the batches that a time was looked for in, if the mode lets it pass."""
+        if not goes_on_behind_damage(self._options):
+            raise_damage(damage)
+            return
+        warning = f"{damage.to_text()}; records of the time that was looked for may be lost there"
+        # The start and the end of the range may both be looked for there.
+        if damage.kind is not Kind.TORN and warning not in self._warnings:
+            self._warnings.append(warning)
+
+    def _data_loss(self, limit: OffsetLimit, offsets: PartitionOffsets, wanted: int) -> None:
+        is_deleted = offsets.log.segments[0].base_offset <= wanted < offsets.earliest
+        what = "below the log start offset, and so deleted" if is_deleted else "not on disk"
+        if not is_deleted and wanted < offsets.earliest and offsets.remote is not None:
+            what += f", and {offsets.remote.text}"
+        choices = ["Choose offsets that are there", "set failOnDataLoss=false to read what is"]
+        if is_deleted:
+            choices.insert(1, "set includeDeleted=true")
+        error = DataLossError(
+            f"{limit.option} asks for an offset of {_name(offsets.log)} that is {what}",
+            file=offsets.log.path,
+            found=wanted,
+            expected=f"{offsets.earliest} to {offsets.latest}",
+            remedy=", or ".join(choices),
+        )
+        if self._options.fail_on_data_loss:
+            raise error
+        self._warnings.append(str(error))
+
+
+def _is_lost(offsets: PartitionOffsets, wanted: int) -> bool:
+    """Whether an offset is neither on disk, nor where its absence is reported for the whole range."""
+    if wanted < offsets.earliest:
+        remote = offsets.remote
+        return remote is None or not remote.is_expected or wanted < remote.first_offset
+    return not offsets.reaches(wanted)
+
+
+def _timestamp(limit: OffsetLimit, log: PartitionLog) -> int | None:
+    if limit.timestamps_ms is not None and log.topic is not None and log.partition is not None:
+        return limit.timestamps_ms[log.topic][log.partition]
+    return limit.timestamp_ms
+
+
+def _offset(limit: OffsetLimit, log: PartitionLog) -> int | None:
+    """The offset asked for; None where a keyword stands, which is the default at its end of the range."""
+    if limit.offsets is None or log.topic is None or log.partition is None:
+        return None
+    return limit.offsets[log.topic][log.partition]
+
+
+def _name(log: PartitionLog) -> str:
+    return printable(log.path) if log.topic is None else f"{log.topic}-{log.partition}"
+
+
+def _names(partitions: set[tuple[str, int]]) -> str:
+    return _list([f"{topic}-{partition}" for topic, partition in sorted(partitions)])
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "") if names else "none"

@@ -1,0 +1,135 @@
+"""From options to splits: which partitions, which offsets of each, cut and packed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkalog_source.format import MAX_OFFSET
+from kafkalog_source.logdir import list_logs
+from kafkalog_source.logdir.absent import absent_segments
+from kafkalog_source.partition.gaps07 import check_07
+from kafkalog_source.partition.moved_files import until_files_stay
+from kafkalog_source.partition.splits import Split, pack
+from kafkalog_source.planning.missing_topics import not_found
+from kafkalog_source.planning.offset_range import OffsetRanges
+from kafkalog_source.planning.partition_plan import cut, left_out, limited, recovered, stopped, traced
+from kafkalog_source.reporting.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kafkalog_source.logdir import Listing, PartitionLog
+    from kafkalog_source.options.read_options import ReadOptions
+    from kafkalog_source.planning.partition_plan import PartitionPlan
+    from kafkalog_source.planning.ranges import Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The splits of a read, and the report of what was chosen and left out."""
+
+    splits: list[Split]
+    report: Report
+
+
+def plan_read(options: ReadOptions, piece_bytes: int | None = None) -> Plan:
+    """Decide what to read.
+
+    Parameters
+    ----------
+    options : ReadOptions
+    piece_bytes : int, optional
+        Cut finer than maxPartitionBytes says, at about this many bytes.
+
+    Raises
+    ------
+    LogDirError, OptionError, DataLossError
+        A path, partition or offset asked for is not there.
+    """
+    return until_files_stay(lambda: _plan(options, piece_bytes), options.paths)
+
+
+def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
+    report = Report()
+    listing = list_logs(options.paths, wanted=options.wants, follow_symlinks=options.follow_symlinks)
+    report.warnings += listing.warnings
+    report.skipped += [(each.path, each.reason) for each in listing.skipped]
+    report.warnings += [f"option {name} has no effect in a batch query" for name in options.trigger_bounds]
+    report.warnings += filter(None, map(absent_segments, listing.partitions))
+    check_found(options, listing, report)
+    logs = [log for log in listing.partitions if log.segments]
+    report.without_segments = len(listing.partitions) - len(logs)
+    return plan_ranges(options, logs, OffsetRanges(options), report, piece_bytes)
+
+
+def plan_ranges(
+    options: ReadOptions, logs: Sequence[PartitionLog], ranges: Ranges, report: Report, piece_bytes: int | None = None
+) -> Plan:
+    """Cut and pack what is wanted of some partitions.
+
+    Parameters
+    ----------
+    options : ReadOptions
+    logs : sequence of PartitionLog
+        Each with at least one segment.
+    ranges : Ranges
+    report : Report
+        Takes what is chosen and noticed.
+    piece_bytes : int, optional
+        As for `plan_read`.
+    """
+    ranges.check_named({(log.topic, log.partition) for log in logs if log.topic is not None})  # type: ignore[misc]
+    plans = [limited(recovered(log, options), ranges) for log in logs]
+    report.warnings += ranges.warnings
+    for each in plans:
+        report.warnings += check_07(each.offsets.log, each.low, each.high, options)
+    plans = [traced(stopped(each, ranges, options)) for each in plans]
+    splits = _split_up(plans, options, report, min(options.max_partition_bytes, piece_bytes or MAX_OFFSET))
+    _fill(report, plans, logs, splits)
+    return Plan(splits, report)
+
+
+def _split_up(plans: Sequence[PartitionPlan], options: ReadOptions, report: Report, target: int) -> list[Split]:
+    """Cut and pack the partitions, more finely until there are as many splits as minPartitions asks for."""
+    splits = _splits(plans, options, report, target, options.open_cost_in_bytes)
+    wanted = options.min_partitions or 0
+    target = min(target, max(1, sum(each.size for each in splits) // max(1, wanted)))
+    while len(splits) < wanted:
+        splits = _splits(plans, options, report, target, 0)
+        if target == 1:
+            break
+        target //= 2
+    return splits
+
+
+def _splits(
+    plans: Sequence[PartitionPlan], options: ReadOptions, report: Report, target: int, open_cost: int
+) -> list[Split]:
+    """Splits of about `target` bytes; what recovery takes away is one without ranges."""
+    ranges = [each for plan in plans for each in cut(plan, target, options, report)]
+    known = tuple(each for plan in plans for each in left_out(plan))
+    packed = pack(ranges, target, open_cost, options.max_records_per_partition)
+    return [*packed, Split((), known)] if known else packed
+
+
+def _fill(report: Report, plans: Sequence[PartitionPlan], logs: Sequence[PartitionLog], splits: list[Split]) -> None:
+    """Write what was chosen into the report."""
+    report.splits = len(splits)
+    report.topics = len({log.topic for log in logs})
+    report.partitions = len(logs)
+    report.segments = sum(len(log.segments) for log in logs)
+    report.bytes_total = sum(each.size for log in logs for each in log.segments)
+    report.bytes_read += sum(each.bytes_read for each in plans)
+    for history in filter(None, (each.history for each in plans)):
+        report.warnings += history.warnings
+
+
+def check_found(options: ReadOptions, listing: Listing, report: Report) -> None:
+    """Every topic and partition asked for by name has to be there."""
+    error = not_found(options, listing)
+    if error is None:
+        return
+    if options.fail_on_data_loss:
+        raise error
+    report.warnings.append(str(error))

@@ -1,0 +1,129 @@
+"""Ranges whose file has changed since the read was planned: their offsets are looked up in what is there now.
+
+A broker rolls, compacts and deletes segments while they are read. What was planned is a range of offsets, so that a
+task can find it again by itself: in the segment that compaction put in the place of others, or in the last one after
+its preallocated end was cut off. What compaction removed is gone, as it would be for a consumer.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kafkalog_source.format import MAX_OFFSET
+from kafkalog_source.logdir import list_logs
+from kafkalog_source.partition.moved_files import until_files_stay
+from kafkalog_source.partition.offsets import PartitionOffsets
+from kafkalog_source.partition.segment_range import segment_range
+from kafkalog_source.partition.splits import Origin, TransactionHistory, TransactionsAhead
+from kafkalog_source.reading.planned_file import another_log, gone
+from kafkalog_source.segment.opening import open_seeker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkalog_source.errors import DataLossError, KafkaLogError
+    from kafkalog_source.logdir import PartitionLog
+    from kafkalog_source.options.read_options import ReadOptions
+    from kafkalog_source.partition.splits import SplitRange
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAgain:
+    """What is there now of the offsets of a range.
+
+    Attributes
+    ----------
+    ranges : tuple of SplitRange
+    losses : tuple of DataLossError
+        For offsets that are no longer there.
+    bytes_read : int
+        Read to find out.
+    """
+
+    ranges: tuple[SplitRange, ...] = ()
+    losses: tuple[DataLossError, ...] = ()
+    bytes_read: int = 0
+
+
+def look_up_again(each: SplitRange, reached: int | None, error: KafkaLogError, options: ReadOptions) -> FoundAgain:
+    """Find the offsets of `each` from `reached` on in the directory as it is now.
+
+    Parameters
+    ----------
+    each : SplitRange
+    reached : int or None
+        Offsets below it have been read; None if nobody knows which.
+    error : KafkaLogError
+        What made it necessary.
+    options : ReadOptions
+
+    Raises
+    ------
+    KafkaLogError
+        `error`, if nothing tells whether what is there now is what was planned.
+    """
+    origin, end = each.origin, _planned_end(each)
+    if origin is None or end is None or reached is None or options.mode == "RECOVER":
+        raise error
+    low = max(each.low, each.span.least, reached)
+    if low >= end:
+        return FoundAgain()
+    return until_files_stay(lambda: _look_up(each, origin, low, end), ())
+
+
+def _planned_end(each: SplitRange) -> int | None:
+    """The offset at which the range ends; None if that is where the log ended and nobody looked up where that was."""
+    if each.span.base_07 is not None:
+        # Its offsets are positions, which mean nothing in another file.
+        return None
+    end = min(each.high, each.span.bound)
+    if end < MAX_OFFSET:
+        return end
+    return None if each.origin is None else each.origin.end
+
+
+def _look_up(each: SplitRange, origin: Origin, low: int, end: int) -> FoundAgain:
+    log = _listed(origin.path)
+    if log is None:
+        return FoundAgain(losses=(gone(each, low, end),))
+    if log.inode != origin.inode:
+        return FoundAgain(losses=(another_log(each, origin.path, low, end),))
+    offsets, losses = PartitionOffsets(log), []
+    first = log.segments[0].base_offset
+    if low < first:
+        losses.append(gone(each, low, min(first, end)))
+    if end > first and not offsets.is_within_end(end):
+        losses.append(gone(each, max(low, offsets.end), end))
+    ranges = tuple(_ranges(each, offsets, max(low, first), end))
+    return FoundAgain(ranges, tuple(losses), offsets.bytes_read)
+
+
+def _listed(path: str) -> PartitionLog | None:
+    """The partition, or None if it is gone or has no segment."""
+    if not os.path.lexists(path):
+        return None
+    # Links were judged when the read was planned, against a root that is not known here.
+    listing = list_logs([path], wanted=lambda *_: True, follow_symlinks=True)
+    return next((log for log in listing.partitions if log.segments), None)
+
+
+def _ranges(each: SplitRange, offsets: PartitionOffsets, low: int, end: int) -> Iterator[SplitRange]:
+    """The ranges of the segments that hold offsets in [low, end) now."""
+    log, known = offsets.log, each.transactions
+    history = known if isinstance(known, TransactionHistory) else None
+    origin = Origin(log.path, log.inode)
+    for number, place in enumerate(offsets.places()):
+        if end <= place.least or place.bound <= low:
+            continue
+        found = segment_range(log, number, place, (low, end), history, origin)
+        if isinstance(known, TransactionsAhead) and found.transactions is not None:
+            # Markers that came after the plan do not count: other tasks may not have seen them.
+            found = replace(found, transactions=replace(known, base_offset=place.least, bound=place.bound))
+        if low > place.least:
+            with open_seeker(place) as seeker:
+                start = min(seeker.start_of(low), found.file_size)
+                offsets.bytes_read += seeker.bytes_read
+            found = replace(found, span=replace(found.span, start=start))
+        yield found

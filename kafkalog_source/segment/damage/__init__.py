@@ -1,0 +1,1 @@
+"""Damage in a segment of format v0 to v2: what is wrong, how far it reaches, and which offsets are lost with it."""

@@ -1,0 +1,288 @@
+"""Transactions by a pass over the headers of a file, the bodies of control batches aside.
+
+A header tells the truth where the batch's checksum is right, which costs reading all
+of it. Where damage ends the read that asks, and that read meets every header that is
+passed over, the reading of the rows will notice. Elsewhere every checksum is compared
+here too: a batch that seems to reach over others would hide their markers, and one
+that seems to be of another producer would begin a transaction that never ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crc32c import crc32c
+
+from kafkalog_source._core.codes import CODE
+from kafkalog_source._core.memory import Scratch
+from kafkalog_source._core.transactions import TransactionTracker
+from kafkalog_source.batch import problem_of
+from kafkalog_source.codecs import Decompressor
+from kafkalog_source.errors import CodecError, LimitError
+from kafkalog_source.format import MAX_OFFSET
+from kafkalog_source.segment.checks.header_check import checked_events
+from kafkalog_source.segment.damage.contradictions import TOO_HIGH
+from kafkalog_source.segment.damage.description import Damage, Kind
+from kafkalog_source.segment.damage.faults import BatchFaults
+from kafkalog_source.segment.damage.tail import next_sound_entry
+from kafkalog_source.segment.damage.trust import Stop, Trust
+from kafkalog_source.segment.entries import is_sound, read_header
+from kafkalog_source.segment.reader import Run
+from kafkalog_source.segment.side_files.txn_index import read_txn_index
+from kafkalog_source.segment.source import shorter_error
+from kafkalog_source.segment.span import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from kafkalog_source.segment.source import LocalFile
+
+_WINDOW_SIZE = 1 << 18
+_FIRST_SIZE = 4096
+_PEEK_SIZE = 256
+"""Holds a header, and most often the marker behind the batch that was skipped."""
+_PEEKS = 64
+"""Headers that are read before asking again whether there is any need to go on."""
+_SPARSE = 1 << 14
+"""From this mean size of a batch on, reading each header alone costs less than reading everything."""
+_LARGEST_CONTROL_BATCH = 1 << 20
+_CONTROL_LIMIT = 1 << 20
+_V2 = 2
+_END, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (
+    CODE[name] for name in ("end", "incomplete", "past_offsets", "no_memory")
+)
+
+_BAD_MARKERS = tuple(CODE[name] for name in ("bad_crc", "bad_codec", "control_key"))
+
+
+def make_tracker(
+    begun: Iterable[tuple[int, int]] = (),
+    *,
+    stop: int = MAX_OFFSET,
+    below: int = MAX_OFFSET,
+    verify_checksums: bool = True,
+) -> TransactionTracker:
+    """A tracker that starts with the transactions `begun`; see `TransactionTracker`."""
+    return TransactionTracker(crc32c if verify_checksums else None, Decompressor(_CONTROL_LIMIT), begun, stop, below)
+
+
+class HeaderPass:
+    """Takes a tracker through one part of one file.
+
+    Parameters
+    ----------
+    source : LocalFile
+    tracker : TransactionTracker
+        Ends where it stops or where all that lies ahead is of no interest to it.
+    least, bound : int
+        Offsets from `start` on lie in [least, bound).
+    end : int
+        The position that the file ended at when the read was planned.
+    is_last : bool
+        Whether a batch that the end of the file cuts is what a live log looks like.
+    on_damage : callable
+        Told of regions that say nothing, when the tracker already counts them as lost. If it returns, the pass goes on
+        behind them.
+    txn_index : str or None
+        The transaction index of the file, which may name what was aborted by a marker that is lost.
+    largest_batch : int or None
+        If given, the checksum of every batch is compared, and a larger batch is damage.
+
+    Attributes
+    ----------
+    position : int
+        Where the next batch begins.
+    """
+
+    def __init__(
+        self,
+        source: LocalFile,
+        tracker: TransactionTracker,
+        *,
+        least: int,
+        bound: int,
+        end: int,
+        is_last: bool,
+        on_damage: Callable[[Damage], None],
+        txn_index: str | None = None,
+        largest_batch: int | None = None,
+    ) -> None:
+        self._source = source
+        self._tracker = tracker
+        self._least = least
+        self._bound = bound
+        self._end = end
+        self._is_last = is_last
+        self._looked_twice_at = -1
+        self._on_damage = on_damage
+        self._txn_index = txn_index
+        self._largest_batch = largest_batch
+        self._noted: Sequence[tuple[int, int, int]] | None = None
+        self._window = Scratch()
+        span = Span(0, end, least, bound, tracker.stop, True, is_last)
+        self._faults = BatchFaults(source, span, _LARGEST_CONTROL_BATCH)
+        self.position = 0
+        tracker.start_file(least, bound)
+
+    def run(self, start: int = 0) -> None:
+        """Follow the batches from position `start` on."""
+        self.position = start
+        for _ in self.steps():
+            pass
+
+    def steps(self) -> Iterator[None]:
+        """Follow the batches from `position` on, giving way now and then."""
+        return self._header_steps() if self._largest_batch is None else self._checked_steps(self._largest_batch)
+
+    def _checked_steps(self, largest_batch: int) -> Iterator[None]:
+        stop = self._tracker.stop
+        span = Span(self.position, self._end, self._least, self._bound, stop, True, self._is_last)
+        for event in checked_events(self._source, span, largest_batch):
+            if isinstance(event, Run):
+                begin, end = event.entries.entry(event.start)[0], event.end - event.position
+                self._follow_read(event.window, event.position, begin, end)
+                if event.stop < event.entries.count:
+                    # The damage that follows it is known already.
+                    continue
+            elif isinstance(event, Damage):
+                self._lose(event)
+            if self._tracker.is_settled:
+                return
+            yield
+
+    def _header_steps(self) -> Iterator[None]:
+        tracker, want = self._tracker, _FIRST_SIZE
+        self._window.reserve(_WINDOW_SIZE)
+        while self.position < self._end and not (tracker.is_settled and not self._goes_back(self.position)):
+            before = tracker.found_count
+            code = self._walk(self.position, want)
+            self.position += tracker.walked
+            if code == _END:
+                if tracker.walked > _SPARSE * (tracker.found_count - before):
+                    want = _PEEK_SIZE
+                    self._peek()
+                else:
+                    want = min(max(_FIRST_SIZE, 4 * want), _WINDOW_SIZE)
+            elif code == _PAST_OFFSETS and tracker.is_settled:
+                pass  # The loop's condition has the last word.
+            elif code == _INCOMPLETE and tracker.next_size <= min(self._end - self.position, _LARGEST_CONTROL_BATCH):
+                want = max(want, tracker.next_size)
+            elif not self._passes_fault(code):
+                return
+            yield
+
+    def take(self, memory: Scratch, position: int, start: int, stop: int) -> None:
+        """Follow batches that have been read for another purpose, as far as that has not been done.
+
+        They are the bytes from `start` to `stop` of `memory`, whose first one is that at `position`.
+        """
+        if self._largest_batch is not None:
+            # What damage there is will be told of as it is met, so that the window's entries may not all be good.
+            self.position = max(self.position, position + start)
+            return
+        at = max(start, self.position - position)
+        self.position = max(self.position, position + self._follow_read(memory, position, at, stop))
+
+    def _follow_read(self, memory: Scratch, position: int, start: int, stop: int) -> int:
+        """Follow what was read; gives where that ended."""
+        at = start
+        while at < stop:
+            code = self._follow(memory, stop - at, stop - at, at)
+            at += self._tracker.walked
+            if code in _BAD_MARKERS:
+                size = self._tracker.next_size
+                if self._tracker.open:
+                    self._lose(self._bad_marker(position + at, size, code))
+                at += size
+            elif code != _END:
+                break
+        return at
+
+    def _bad_marker(self, position: int, size: int, code: int) -> Damage:
+        """Describe a batch that may have been a marker, in the middle of good ones."""
+        following = read_header(self._source, position + size) if position + size < self._end else None
+        last = None if following is None else following.first_offset - 1
+        first = self._tracker.last_offset + 1
+        return Damage(self._source.path, position, size, Kind.DAMAGED, *problem_of(code), None, first, last)
+
+    def _peek(self) -> None:
+        """Read little more than headers as long as batches are large."""
+        tracker, read_into, end, position = self._tracker, self._source.read_into, self._end, self.position
+        with self._window.view(0, _PEEK_SIZE) as room:
+            for _ in range(_PEEKS):
+                if end - position < _PEEK_SIZE or read_into(position, room) < _PEEK_SIZE:
+                    break
+                code = self._follow(self._window, _PEEK_SIZE, end - position)
+                walked = tracker.walked
+                position += walked
+                if code != _END or walked < _SPARSE:
+                    break
+        self.position = position
+
+    def _walk(self, position: int, want: int) -> int:
+        size = min(want, self._end - position)
+        self._window.reserve(size)
+        with self._window.view(0, size) as room:
+            got = self._source.read_into(position, room)
+        if got < size:
+            raise shorter_error(self._source.path, position + got, self._end)
+        return self._follow(self._window, size, self._end - position)
+
+    def _follow(self, memory: Scratch, size: int, left: int, start: int = 0) -> int:
+        try:
+            return self._tracker.walk(memory, size, left, start)
+        except (CodecError, LimitError):
+            return CODE["bad_codec"]
+
+    def _passes_fault(self, code: int) -> bool:
+        """Judge the place where no batch can be followed; gives whether the pass goes on after it."""
+        tracker, position = self._tracker, self.position
+        if code == _NO_MEMORY:
+            raise MemoryError("no memory for open transactions")
+        if self._is_last and code != _PAST_OFFSETS and position != self._looked_twice_at:
+            # A broker may have written it just now.
+            self._looked_twice_at = position
+            return True
+        if code != _PAST_OFFSETS and self._goes_back(position):
+            return True
+        at = Trust(position, tracker.last_offset, tracker.last_offset, _V2)
+        verdict = self._faults.at_stop(at, Stop(code, _V2, tracker.next_size))
+        if verdict.damage is not None:
+            self._lose(verdict.damage)
+        if verdict.trust is not None:
+            self.position = verdict.trust.position
+        return verdict.trust is not None
+
+    def _goes_back(self, position: int) -> bool:
+        """Go on at `position` all the same if the batches from there on show that offsets before it are too high."""
+        low = read_header(self._source, position)
+        if low is None or low.first_offset > self._tracker.last_offset or not is_sound(self._source, low):
+            return False
+        if not self._least <= low.first_offset <= low.last_offset < self._bound:
+            return False
+        above = self._tracker.last_offset
+        if next_sound_entry(self._source, position + 1, self._end, above, self._bound) is not None:
+            return False
+        above = self._tracker.last_offset
+        # Nothing is lost here: what was followed before carries wrong offsets.
+        self._on_damage(Damage(self._source.path, position, low.size, Kind.DAMAGED, *TOO_HIGH, None, above + 1))
+        self._tracker.go_back(low.first_offset)
+        return True
+
+    def _lose(self, damage: Damage) -> None:
+        """Count what a region may have held as lost, and tell of it."""
+        if damage.kind is not Kind.TORN:
+            last = self._bound - 1 if damage.last_offset is None else damage.last_offset
+            begun = dict(self._tracker.open)
+            # One that began later says nothing of what came before: the marker of that is lost as well.
+            noted = [each for each in self._noted_aborts() if begun.get(each[0], -1) >= each[1]]
+            self._tracker.lose(last, noted)
+        self._on_damage(damage)
+
+    def _noted_aborts(self) -> Sequence[tuple[int, int, int]]:
+        """What the broker noted of aborted transactions, as far as that can be read."""
+        if self._noted is None:
+            path = self._txn_index
+            entries = None if path is None else read_txn_index(path, self._least, self._bound)[0]
+            self._noted = [entry[:3] for entry in entries or ()]
+        return self._noted
