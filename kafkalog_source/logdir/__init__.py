@@ -1,11 +1,11 @@
-"""Directories: which partitions and segments there are, and what a broker's checkpoints say of them.
+"""Directories: lists partitions and segments, and reads a broker's checkpoints.
 
-In the order in which a listing goes: `globs` (patterns to paths), `listing` (paths to partitions, the public
-`list_logs`), `partition_dir` (one directory), `fingerprint` (whether a broker changed the directory meanwhile),
-`crash_states` (an interrupted compaction), `single_segment` (one segment by its own path), `relisting` (all of it
-again, for a stream), `log_dir_state` and `checkpoints` (what lies beside), `foreign` (files that are not Kafka's),
-`absent` (records that are not in the directory), `diagnose` (why there is nothing to read). `names` and `access` are
-what all of them stand on; `model` is the result.
+In the order of a listing: `globs` (patterns to paths), `listing` (paths to partitions, the public `list_logs`),
+`partition_dir` (one directory), `fingerprint` (detects changes during a listing), `crash_states` (an interrupted
+compaction), `single_segment` (a segment given by its own path), `relisting` (repeated listings, for a stream),
+`log_dir_state` and `checkpoints` (the checkpoints of a log dir), `foreign` (files that are not Kafka's), `absent`
+(records that are not in the directory), `diagnose` (why there is nothing to read). All of them build on `names` and
+`access`; `model` holds the result.
 """
 
 from __future__ import annotations

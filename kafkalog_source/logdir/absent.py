@@ -1,8 +1,8 @@
-"""Records of a partition that are not in its directory: in remote storage, compressed, or gone with every segment.
+"""Records of a partition that are not in its directory: in remote storage, compressed, or missing with all segments.
 
-A log start offset below the first segment's tells it, since without tiered storage a broker writes the log start down
-only where it lies above the first segment's base offset. The checkpoint is written once a minute: if retention has
-removed segments since, the leader epochs, which are cut at the log's start at once, begin at the first segment.
+A log start offset below the first segment's base offset shows it, since without tiered storage a broker writes the
+log start only if it is above that base offset. The checkpoint is written once a minute: if retention has removed
+segments since, the leader epochs, which are truncated at the log start at once, begin at the first segment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["RemotePart", "absent_segments", "remote_part"]
 
 _INDEX_CACHE = "remote-log-index-cache"
 _METADATA_PARTITIONS = 50
-"""As many partitions as ``__remote_log_metadata`` has by default."""
+"""The default number of partitions of ``__remote_log_metadata``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class RemotePart:
     Attributes
     ----------
     first_offset, last_offset : int
-        Both are included.
+        Both inclusive.
     is_remote : bool
-        Whether they are known to be in remote storage; otherwise their segments may be missing as well.
+        Whether they are known to be in remote storage; otherwise their segments may instead be missing.
     is_expected : bool
-        Whether the log dir says that these offsets are in the log. If nothing but the leader epochs do, the directory
-        may be a part of a log that somebody has copied.
+        Whether the log dir shows that these offsets are in the log. If only the leader epochs show it, the directory
+        may be a partial copy of a log.
     """
 
     first_offset: int
@@ -49,18 +49,18 @@ class RemotePart:
 
     @property
     def text(self) -> str:
-        """Where these offsets are, as a sentence without a full stop."""
+        """A sentence, without a full stop, that says where these offsets are."""
         where = "are in remote storage" if self.is_remote else "are in remote storage, or their segments are missing"
         return f"offsets {self.first_offset} to {self.last_offset} {where}"
 
 
 def remote_part(log: PartitionLog) -> RemotePart | None:
-    """The offsets that a tiered partition has in remote storage alone; None if all are in its directory.
+    """The offsets that a tiered partition has only in remote storage; None if all are in its directory.
 
     Parameters
     ----------
     log : PartitionLog
-        As it was listed from its first segment on.
+        Listed from its first segment on.
     """
     if log.is_single_file or not log.segments:
         return None
@@ -78,19 +78,19 @@ def remote_part(log: PartitionLog) -> RemotePart | None:
 
 
 def absent_segments(log: PartitionLog) -> str | None:
-    """Say that a partition directory holds no segment, or some only compressed; None if neither is so."""
+    """Report that a partition directory holds no segment, or some only compressed; None if neither is the case."""
     if log.packed is not None:
         none = "" if log.segments else "holds no segment that can be read: "
         return f"{printable(log.path)}: {none}{packed_text(log.packed)}"
     if log.segments:
         return None
-    return f"{printable(log.path)}: holds no segment, so that nothing of this partition is read"
+    return f"{printable(log.path)}: holds no segment; nothing of this partition is read"
 
 
 def _lineage_start(path: str) -> int | None:
-    """The offset that the first leader epoch of a partition begins at, None if that is not known."""
+    """The start offset of a partition's first leader epoch, None if unknown."""
     epochs = os.path.join(path, LEADER_EPOCH_CHECKPOINT)
-    # A link may lead anywhere, and no broker makes one.
+    # A link may lead anywhere, and a broker never creates one.
     if os.path.islink(epochs):
         return None
     try:
@@ -101,6 +101,6 @@ def _lineage_start(path: str) -> int | None:
 
 
 def _is_tiered_broker(log_dir: str) -> bool:
-    """Whether what a broker with tiered storage keeps lies in a log dir."""
+    """Whether a log dir holds directories that only a broker with tiered storage keeps."""
     names = (f"{REMOTE_LOG_METADATA}-{number}" for number in range(_METADATA_PARTITIONS))
     return any(os.path.isdir(os.path.join(log_dir, name)) for name in (_INDEX_CACHE, *names))

@@ -1,7 +1,7 @@
-"""Looking at the file system without being led astray.
+"""File system access that stays within the given paths and never blocks.
 
-Every failure of the operating system becomes a `LogDirError` that names the
-path and a remedy. Nothing is opened here, so that a FIFO cannot block.
+Every failure of the operating system becomes a `LogDirError` with the path and
+a remedy. No file is opened here, so that a FIFO cannot block.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _KINDS = (
 
 
 def file_kind(mode: int) -> str:
-    """Say in words what a ``st_mode`` stands for."""
-    return next((words for test, words in _KINDS if test(mode)), "no regular file")
+    """The kind of file that a ``st_mode`` stands for, with its article."""
+    return next((words for test, words in _KINDS if test(mode)), "not a regular file")
 
 
 def os_error(path: str, error: OSError) -> LogDirError:
-    """Turn a failure of the operating system into an error that says what to do."""
+    """Convert a failure of the operating system into an error with a remedy."""
     if isinstance(error, PermissionError):
         return PermissionDeniedError(
             "permission denied",
             file=path,
-            remedy="Read as the user that the broker runs as, or give that path read permission",
+            remedy="Read as the user that the broker runs as, or grant read permission on that path",
         )
     if isinstance(error, FileNotFoundError):
         return LogDirError(
@@ -51,7 +51,7 @@ def os_error(path: str, error: OSError) -> LogDirError:
 
 
 def status(path: str) -> os.stat_result:
-    """Stat a path, links followed."""
+    """``stat`` a path, following links."""
     try:
         return os.stat(path)
     except OSError as error:
@@ -59,7 +59,7 @@ def status(path: str) -> os.stat_result:
 
 
 def entries(path: str) -> Iterator[os.DirEntry[str]]:
-    """Yield a directory's entries one by one, in no order."""
+    """Yield a directory's entries in no particular order."""
     try:
         with os.scandir(path) as found:
             yield from found
@@ -74,21 +74,21 @@ def check_readable(path: str, mode: int) -> None:
 
 
 def is_within(path: str, directory: str) -> bool:
-    """Whether a resolved path is a resolved directory or lies in it."""
+    """Whether a resolved path is a resolved directory or is inside it."""
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """What a user gave, resolved, and whether links may lead out of it."""
+    """A path given by the user, resolved, and whether links may lead out of it."""
 
     real: str
     follow_symlinks: bool
 
     def admit(self, path: str) -> None:
-        """Refuse a symbolic link that leads out of this root, or nowhere.
+        """Raise for a symbolic link that leads out of this root or is broken.
 
-        It is an error, not something to skip: skipping would lose its rows in silence.
+        Such a link is not skipped, since its rows would be lost silently.
         """
         target = os.path.realpath(path)
         if not self.follow_symlinks and not is_within(target, self.real):
@@ -96,7 +96,7 @@ class Root:
                 f"is a symbolic link that leads out of {printable(self.real)}",
                 file=path,
                 found=printable(target),
-                remedy="Set followSymlinks=true if the link is to be trusted, or give its target as a path",
+                remedy="Set followSymlinks=true if you trust the link, or give its target as a path",
             )
         if not os.path.exists(target):
             raise LogDirError(

@@ -2,7 +2,7 @@
 
 A checkpoint is a version line, a count line, and that many entries of fields
 separated by white space (``CheckpointFile``). Anything else is an error: a
-number read from a damaged checkpoint would hide or show records wrongly.
+number from a damaged checkpoint could hide records or return deleted ones.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ __all__ = [
 ]
 
 MAX_CHECKPOINT_SIZE = 256 * 1024 * 1024
-"""Far beyond a broker's largest checkpoint: about 270 bytes for each of a million partitions."""
+"""In bytes, about 270 for each of a million partitions: far more than a broker's largest checkpoint."""
 
 _INT32 = 2**31
 _INT64 = 2**63
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
-# The ends of line that Java's BufferedReader knows; str.splitlines knows more.
+# The line terminators of Java's BufferedReader; str.splitlines accepts more.
 _END_OF_LINE = re.compile(r"\r\n|\r|\n")
 _WHITE_SPACE = re.compile(r"[ \t\n\x0b\f\r]+")
 _TOPIC_ID = re.compile(r"topic_id: ([A-Za-z0-9_-]{22})")
@@ -39,7 +39,7 @@ _REMEDY = "Restore the file, or remove it from the copy that is read"
 
 
 class LeaderEpoch(NamedTuple):
-    """The first offset that a leader of this epoch wrote."""
+    """A leader epoch and the first offset written in it."""
 
     epoch: int
     start_offset: int
@@ -97,12 +97,12 @@ def read_topic_id(path: str) -> uuid.UUID:
 
 
 def encoded_topic_id(topic_id: uuid.UUID) -> str:
-    """Write a topic's id as Kafka's own tools show it: 22 characters of base64."""
+    """Encode a topic id as Kafka's own tools show it: 22 characters of base64."""
     return base64.urlsafe_b64encode(topic_id.bytes).decode("ascii").rstrip("=")
 
 
 def _rows(path: str, width: int) -> list[tuple[int, list[str]]]:
-    """Give each entry's line number and fields."""
+    """The line number and fields of each entry."""
     lines = _lines(path)
     if not lines:
         return []
@@ -117,7 +117,9 @@ def _rows(path: str, width: int) -> list[tuple[int, list[str]]]:
         if len(fields) != width:
             _malformed(path, number, lines[number - 1], f"{width} fields")
     if len(rows) != count:
-        _malformed(path, 2, f"{count}, over {counted(len(rows), 'entry')}", "as many entries as the count says")
+        _malformed(
+            path, 2, f"count {count} and {counted(len(rows), 'entry')}", "a count equal to the number of entries"
+        )
     return rows
 
 
@@ -136,15 +138,15 @@ def _lines(path: str) -> list[str]:
         lines = _END_OF_LINE.split(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise LogDirError(
-            "is no checkpoint: it is not UTF-8 text", file=path, position=error.start, remedy=_REMEDY
+            "is not a checkpoint: not UTF-8 text", file=path, position=error.start, remedy=_REMEDY
         ) from error
-    # What follows the last end of line is a line only if there is something in it.
+    # Text after the last line terminator is a line only if it is not empty.
     return lines if lines[-1] else lines[:-1]
 
 
 def _integer(path: str, number: int, text: str, bound: int) -> int:
     if _INTEGER.fullmatch(text) is None or not -bound <= int(text) < bound:
-        _malformed(path, number, text, f"an integer of {bound.bit_length()} bits")
+        _malformed(path, number, text, f"a signed integer of {bound.bit_length()} bits")
     return int(text)
 
 

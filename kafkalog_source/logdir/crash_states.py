@@ -1,9 +1,9 @@
-"""What a broker's start would make of a compaction that was interrupted.
+"""Decides which files a broker would keep on startup after an interrupted compaction.
 
-A cleaner writes ``.cleaned`` files, renames them all to ``.swap`` when they are
-complete, marks the segments they replace ``.deleted``, and drops the ``.swap``.
-A crash can leave any of these; ``LogLoader`` in Kafka puts them in order, and
-this module says what it would decide, without doing it.
+The log cleaner writes ``.cleaned`` files, renames them all to ``.swap`` when they
+are complete, marks the segments that they replace ``.deleted``, and removes the
+suffix ``.swap``. A crash can leave files in any of these states. On startup Kafka's
+``LogLoader`` deletes and renames them; this module only computes the outcome.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LAST_OFFSET_DELTA = struct.Struct(">i")
 
 @dataclass(frozen=True, slots=True)
 class CrashState:
-    """Which files of a partition directory survive a broker's start.
+    """Which files of a partition directory a broker would keep on startup.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class CrashState:
     replaced_to: int
 
     def swap_is_finished(self, base_offset: int) -> bool:
-        """Whether a ``.swap`` counts: from the first ``.cleaned`` on, it may be half of a split segment."""
+        """Whether a ``.swap`` is kept: from the first ``.cleaned`` on, it may be half of a split segment."""
         return self.first_cleaned is None or base_offset < self.first_cleaned
 
     def is_replaced(self, base_offset: int) -> bool:
@@ -63,7 +63,7 @@ NO_CRASH = CrashState(None, 0, 0)
 def crash_state(
     swap_logs: Iterable[tuple[int, str]], first_cleaned: int | None, next_offset: Callable[[str], int]
 ) -> CrashState:
-    """Decide what the ``.swap`` segments of a directory replace.
+    """Decide which segments the ``.swap`` segments of a directory replace.
 
     Parameters
     ----------
@@ -72,19 +72,19 @@ def crash_state(
     first_cleaned : int or None
         Smallest base offset of any ``.cleaned`` file.
     next_offset : callable
-        Gives the offset that follows the last one of a segment.
+        Returns the offset after the last one of a segment, given its path.
     """
     state = CrashState(first_cleaned, 0, 0)
     finished = [(base, path) for base, path in swap_logs if state.swap_is_finished(base)]
     if not finished:
         return state
-    # One range from the lowest to the highest swap, as LogLoader has it: segments between two of
+    # One range from the lowest to the highest swap, as in LogLoader: segments between two of
     # them were part of the same round of cleaning.
     return CrashState(first_cleaned, min(finished)[0], max(next_offset(path) for _, path in finished))
 
 
 def next_offset(path: str) -> int:
-    """Walk the batch headers of a segment and give the offset after its last batch.
+    """Walk the batch headers of a segment and return the offset after its last batch.
 
     Returns
     -------
@@ -94,11 +94,11 @@ def next_offset(path: str) -> int:
     Raises
     ------
     CorruptBatchError
-        On an entry whose length is impossible, where a broker would refuse to start as well.
+        For an entry with an impossible length, with which a broker refuses to start as well.
     """
     name = parse_log_file(os.path.basename(path))
     if name is None:
-        raise LogDirError("is not named as a segment", file=path)
+        raise LogDirError("does not have the name of a segment", file=path)
     try:
         with open(path, "rb", buffering=0) as file:
             return _walk(path, file, name.base_offset)
@@ -134,11 +134,11 @@ def _last_offset_delta(header: bytes) -> int:
 
 def _bad_length(path: str, position: int, offset: int, length: int) -> CorruptBatchError:
     return CorruptBatchError(
-        "an entry is shorter than any message in a segment that compaction was about to put in place",
+        "an entry of a segment left by an interrupted compaction is shorter than any message",
         file=path,
         position=position,
         base_offset=offset,
         found=f"length {length}",
         expected=f"at least {V0_MIN_LENGTH}",
-        remedy="Give the segments to read by their own paths",
+        remedy="Give the paths of the segments to read",
     )

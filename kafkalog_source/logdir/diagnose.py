@@ -1,7 +1,7 @@
-"""Why a path holds nothing to read, and what was probably meant.
+"""Explains why a path holds nothing to read, and suggests what was probably meant.
 
-Only what has failed already comes here, so looking one level deeper costs
-nothing in the usual case; how much is looked at is bounded all the same.
+Called only after a failure, so that looking one level deeper costs nothing in
+the usual case; the number of entries examined is bounded nevertheless.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _PARTITION_FILES = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA})
 
 
 def is_log_dir(path: str) -> bool:
-    """Whether a directory is a broker's log dir whatever its name, such as ``kafka-logs-1``.
+    """Whether a directory is a broker's log dir, even if its name is like a partition's (``kafka-logs-1``).
 
-    It is one if it holds partition directories or a broker's own files, and no file of a partition.
+    It is one if it holds partition directories or files of a log dir, and no file of a partition.
     """
     signs = False
     for entry in entries(path):
@@ -55,19 +55,19 @@ def is_log_dir(path: str) -> bool:
 
 
 def nested_log_dirs(paths: Iterable[str]) -> list[str]:
-    """Pick the log dirs among some directories; looks at a bounded number of them."""
-    # What may not be entered cannot be suggested either.
-    looked_at = (path for path in itertools.islice(paths, _MOST_CHILDREN) if os.access(path, os.R_OK | os.X_OK))
-    return sorted(filter(is_log_dir, looked_at))
+    """The log dirs among some directories, of which a bounded number is examined."""
+    # A directory that this process may not enter is not worth suggesting.
+    examined = (path for path in itertools.islice(paths, _MOST_CHILDREN) if os.access(path, os.R_OK | os.X_OK))
+    return sorted(filter(is_log_dir, examined))
 
 
 def holds_log_dirs(path: str, log_dirs: Sequence[str]) -> LogDirError:
-    """Suggest the log dirs that lie in a directory."""
+    """The error that suggests the log dirs in a directory."""
     named = ", ".join(printable(log_dir) for log_dir in log_dirs[:_MOST_NAMED])
     if len(log_dirs) > _MOST_NAMED:
         named += f" and {len(log_dirs) - _MOST_NAMED} more"
     return LogDirError(
-        "is no log dir itself, but log dirs lie in it",
+        "is not a log dir itself, but contains log dirs",
         file=path,
         found=named,
         remedy="Give those directories as paths, or a glob that matches them",
@@ -75,12 +75,12 @@ def holds_log_dirs(path: str, log_dirs: Sequence[str]) -> LogDirError:
 
 
 def holds_directories(path: str) -> bool:
-    """Whether other directories lie in a directory, so that it may be none of a partition."""
+    """Whether a directory contains directories, and so may not be that of a partition."""
     return any(entry.is_dir(follow_symlinks=False) for entry in itertools.islice(entries(path), _MOST_ENTRIES))
 
 
 def explain_directory(path: str) -> KafkaLogError:
-    """Say why a directory holds no partition, and what to give in its place."""
+    """The error that says why a directory holds no partition, and which path to give instead."""
     children = list(itertools.islice(entries(path), _MOST_ENTRIES))
     directories = [child.path for child in children if child.is_dir(follow_symlinks=False)]
     files = [child.name for child in children if not child.is_dir(follow_symlinks=False)]
@@ -96,7 +96,7 @@ def explain_directory(path: str) -> KafkaLogError:
             "holds only directories marked -delete, -future or -stray",
             file=path,
             found=printable(os.path.basename(sorted(variants)[0])),
-            remedy="Such a directory is read when a path names it",
+            remedy="Such a directory is read only if a path names it",
         )
     packed = _explain_packed(path, files)
     if packed is not None:
@@ -117,7 +117,7 @@ def explain_directory(path: str) -> KafkaLogError:
 
 
 def explain_file(path: str) -> KafkaLogError:
-    """Say why a file that was given by its path is no segment."""
+    """The error that says why a file given by its path is not a segment."""
     name = os.path.basename(path)
     if is_redpanda_segment(name):
         return redpanda_error(path)
@@ -130,9 +130,9 @@ def explain_file(path: str) -> KafkaLogError:
     else:
         remedy = f"Give {_WHAT_IS_READ}"
     return NotASegmentError(
-        "is not named as a segment",
+        "does not have the name of a segment",
         file=path,
-        expected="a name such as 00000000000000000000.log, or that with .deleted, .cleaned or .swap after it",
+        expected="a name such as 00000000000000000000.log, optionally followed by .deleted, .cleaned or .swap",
         remedy=remedy,
     )
 
@@ -146,7 +146,7 @@ def _explain_files(path: str, files: Sequence[str]) -> KafkaLogError | None:
             file=path,
             found=segments[0],
             expected="files such as 00000000000000000000.log",
-            remedy="A segment marked .deleted, .cleaned or .swap is read when a path names it",
+            remedy="A segment marked .deleted, .cleaned or .swap is read only if a path names it",
         )
     if segments:
         return LogDirError(
@@ -164,7 +164,7 @@ def _explain_files(path: str, files: Sequence[str]) -> KafkaLogError | None:
 
 
 def _explain_packed(path: str, files: Sequence[str]) -> KafkaLogError | None:
-    """Name what has to be unpacked before it can be read."""
+    """The error that names what has to be unpacked before it can be read."""
     packed = sorted(name for name in files if packing_of(name) is not None)
     packing = packing_of(packed[0]) if packed else None
     if packing is None:

@@ -1,6 +1,6 @@
-"""Files that lie among Kafka's and are none of its own: compressed segments, archives and anything else.
+"""Files in a partition directory that are not Kafka's: compressed segments, archives and anything else.
 
-A broker passes over them, and so does a read; but a compressed segment holds records, so that it is named.
+A broker ignores them, and so does a read; but a compressed segment holds records, so that it is reported.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _ARCHIVERS = frozenset({"unzip", "tar -xf"})
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """What the name of a compressed file or an archive says.
+    """The parts of the name of a compressed file or an archive.
 
     Attributes
     ----------
     stem : str
-        The name without what packing added to it.
+        The name without the suffix of the compressor or archiver.
     unpacker : str
         The command that unpacks it.
     """
@@ -65,18 +65,18 @@ class Packing:
 
     @property
     def is_archive(self) -> bool:
-        """Whether it may hold several files, whose names nothing tells."""
+        """Whether it may hold several files, whose names are unknown."""
         return self.unpacker in _ARCHIVERS
 
     @property
     def reason(self) -> str:
-        """Why such a file is not read, and what to do."""
+        """Why such a file is not read, and how to unpack it."""
         what = "an archive" if self.is_archive else "a compressed file"
         return f"{what}, which is not read: unpack it first ({self.unpacker})"
 
 
 def packing_of(name: str) -> Packing | None:
-    """Read a file's name as that of a compressed file or an archive; None for any other."""
+    """Parse the name of a compressed file or an archive; None for any other name."""
     stem, suffix = os.path.splitext(name)
     unpacker = _UNPACKERS.get(suffix.lower())
     if unpacker is None:
@@ -87,19 +87,19 @@ def packing_of(name: str) -> Packing | None:
 
 
 def unpacking_remedy(packing: Packing) -> str:
-    """What to do about a file that has to be unpacked before it is read."""
+    """The remedy for a file that has to be unpacked before it can be read."""
     return f"Unpack it first, in a copy of the directory ({packing.unpacker})"
 
 
 def is_kafkas(name: str) -> bool:
-    """Whether a broker writes a file of this name into a partition directory, segments and indexes aside."""
+    """Whether a broker writes a file of this name, other than segments and their side files."""
     name = name.removesuffix(".tmp")
     return name in _OWN or _METADATA_SNAPSHOT.fullmatch(name) is not None
 
 
 @dataclass(slots=True)
 class ForeignFiles:
-    """Files of one directory that are no broker's: all are counted, and of many the first by name are kept."""
+    """Files of one directory that are not Kafka's: all are counted, and the first by name are kept."""
 
     directory: str
     _packed: list[str] = field(default_factory=list)
@@ -109,7 +109,7 @@ class ForeignFiles:
     _archive: str | None = None
 
     def add(self, name: str) -> None:
-        """Take up a file's name."""
+        """Add a file by name."""
         packing = packing_of(name)
         self._counts[packing is not None] += 1
         kept = self._others if packing is None else self._packed
@@ -124,9 +124,9 @@ class ForeignFiles:
             self._archive = min(name, self._archive or name)
 
     def packed_segments(self, present: frozenset[int], floor: int = 0) -> PackedSegments | None:
-        """The compressed segments from base offset `floor` on that are not `present` unpacked too.
+        """The compressed segments from base offset `floor` on that are not `present` in unpacked form.
 
-        Without any segment an archive counts: nothing but it can hold the partition.
+        If there is no segment at all, an archive is returned, since only it can hold the partition.
         """
         names = [self._segments[base] for base in sorted(self._segments.keys() - present) if base >= floor]
         if not names and not present and self._archive is not None:
@@ -138,12 +138,12 @@ class ForeignFiles:
         return PackedSegments(os.path.join(self.directory, names[0]), len(names), unpacker)
 
     def skipped(self) -> list[Skipped]:
-        """What to say of them: compressed ones first."""
+        """The files with reasons, compressed ones first; those beyond the kept ones only as a number."""
         found = []
         for kept, is_packed in ((self._packed, True), (self._others, False)):
             for name in kept:
                 packing = packing_of(name)
-                reason = "no file of Kafka's" if packing is None else packing.reason
+                reason = "not one of Kafka's files" if packing is None else packing.reason
                 found.append(Skipped(os.path.join(self.directory, name), reason, is_foreign=True))
             left = self._counts[is_packed] - len(kept)
             if left:
@@ -153,7 +153,7 @@ class ForeignFiles:
 
 
 def packed_text(packed: PackedSegments) -> str:
-    """Say which compressed segments there are, and what to do about them."""
+    """Report which segments are compressed, and how to unpack them."""
     first = printable(os.path.basename(packed.first))
     which = first if packed.count == 1 else f"{packed.count} compressed segments, of which the first is {first},"
     verb = "is" if packed.count == 1 else "are"

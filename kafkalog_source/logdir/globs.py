@@ -1,4 +1,4 @@
-"""The paths a user gives: one by one, or as a glob of ``*``, ``?`` and ``[…]``."""
+"""The paths that a user gives, literally or as a glob of ``*``, ``?`` and ``[…]``."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["GivenPath", "expand"]
 
 @dataclass(frozen=True, slots=True)
 class GivenPath:
-    """One path to look at.
+    """One path to list.
 
     Attributes
     ----------
     path : str
-        Absolute, not resolved: its last name may say more than the name it links to.
+        Absolute, not resolved: if it is a link, its own name may be that of a partition where the target's is not.
     root : Root
-        What symbolic links have to stay in.
+        The directory that symbolic links must not lead out of.
     pattern : str or None
-        The last component of the glob that matched it; None if the path was given as it is.
+        The last component of the glob that matched it; None if the path was given literally.
     """
 
     path: str
@@ -34,12 +34,12 @@ class GivenPath:
 
 
 def expand(path: str, follow_symlinks: bool) -> list[GivenPath]:
-    """Turn what a user gave into places to look at, sorted.
+    """Expand a path or glob into the existing paths that it stands for, sorted.
 
-    A path that exists is taken as it is, whatever characters it holds.
+    A path that exists is taken literally, even if it contains glob characters.
     """
     if not path or "\0" in path:
-        raise LogDirError("a path is empty or holds a null character", found=repr(path))
+        raise LogDirError("a path is empty or contains a null character", found=repr(path))
     absolute = os.path.abspath(path)
     if os.path.lexists(absolute):
         return [GivenPath(absolute, Root(os.path.realpath(absolute), follow_symlinks), None)]
@@ -71,16 +71,16 @@ def _missing(given: str, missing: str) -> LogDirError:
 
 
 def _split(path: str) -> tuple[str, list[str]]:
-    """Part a glob into the directory before its first magic component, and the rest."""
+    """Split a glob into the directory before its first component with a pattern, and the remaining components."""
     parts = path.split(os.sep)
     first = next(i for i, part in enumerate(parts) if glob.has_magic(part))
     return os.sep.join(parts[:first]) or os.sep, parts[first:]
 
 
 def _matches(directory: str, parts: list[str], root: Root) -> Iterator[str]:
-    """Match component by component.
+    """Yield the paths that match, component by component.
 
-    The standard library's glob passes over directories that it may not read, which would lose their rows.
+    The standard library's glob silently skips directories that it may not read, which would lose their rows.
     """
     pattern, rest = parts[0], parts[1:]
     for name in _names(directory, pattern):

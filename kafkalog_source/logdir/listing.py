@@ -1,9 +1,9 @@
-"""From the paths a user gives to the partitions and segments to read.
+"""Finds the partitions and segments in the paths that a user gives.
 
 A path is a broker's log dir, one of its partition directories, one segment, or
-a glob of these. What is left out is said in `Listing.skipped`; what would lose
-rows if it were left out is an error. Nothing is written and no segment is
-opened, save after a crash during compaction.
+a glob of these. `Listing.skipped` names what is left out; where leaving it out
+would lose rows, an error is raised. Nothing is written, and no segment is
+opened except after a crash during compaction.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ def list_logs(
     on_bad: Callable[[KafkaLogError], None] | None = None,
     list_one: PartitionLister = list_partition,
 ) -> Listing:
-    """List the partitions and segments that some paths hold.
+    """List the partitions and segments in some paths.
 
     Parameters
     ----------
     paths : sequence of str
         Log dirs, partition directories, segments, or globs of these.
     wanted : callable
-        Asked with topic and partition before a partition directory of a log dir is listed. Not asked
-        about what a path names itself, nor about internal topics that a glob names by their ``__``.
+        Called with topic and partition before a partition directory of a log dir is listed. Not called for
+        directories that a path names itself, nor for internal topics if a glob starts with ``__``.
     follow_symlinks : bool
-        Whether symbolic links may lead out of the paths given, which are themselves always resolved.
+        Whether symbolic links may lead out of the given paths, which are themselves always resolved.
     on_bad : callable, optional
-        Told of every file and directory within a path that cannot be read or is not what its name says, which is
-        then left out. Without it the first one is raised.
+        Called with an error for each file and directory in a path that cannot be read or is not of the kind that its
+        name claims; it is then left out. Without it the first such error is raised.
     list_one : callable
-        Lists a partition directory: `list_partition`, or what remembers the results of that.
+        Lists a partition directory: `list_partition`, or a function that caches its results.
 
     Returns
     -------
@@ -69,10 +69,10 @@ def list_logs(
     Raises
     ------
     LogDirError
-        On a path that is missing, unreadable or without partitions, on links that lead out of it, and
-        on a partition that is there twice.
+        If a path is missing, unreadable or without partitions, if a link leads out of it, or if a partition is
+        found in two places.
     UnsupportedFormatError
-        On a file that is no Kafka segment, and on segments of Redpanda.
+        For a file that is not a Kafka segment, and for Redpanda segments.
     """
     if not paths:
         raise LogDirError("no path was given", remedy="Give a log dir, a partition directory or a segment")
@@ -82,17 +82,17 @@ def list_logs(
         held = [search.visit(given) for given in places]
         if not any(held):
             raise LogDirError(
-                "nothing that matches this glob is or holds a partition or a segment",
+                "no path that matches this glob is or contains a partition or a segment",
                 file=path,
                 found=printable(places[0].path),
                 expected="log dirs, topic-partition directories, .log or .kafka segments",
-                remedy="What is marked .deleted, -delete and the like is read when the path itself says so",
+                remedy="Files and directories marked .deleted, -delete and the like are read only if the path ends so",
             )
     return search.listing()
 
 
 def _names_segment(given: GivenPath) -> bool:
-    """Whether a file counts as a segment: one marked .deleted and so on only if the path itself says so."""
+    """Whether a file is taken as a segment; one marked .deleted and the like only if the path itself ends so."""
     name = parse_log_file(os.path.basename(given.path))
     if name is None or not name.is_segment:
         return False
@@ -101,7 +101,7 @@ def _names_segment(given: GivenPath) -> bool:
 
 @dataclass(slots=True)
 class _Search:
-    """What has been found so far."""
+    """The state of a listing: what has been found so far."""
 
     wanted: Callable[[str, int], bool]
     follow_symlinks: bool
@@ -115,7 +115,7 @@ class _Search:
     warnings: list[str] = field(default_factory=list)
 
     def visit(self, given: GivenPath) -> bool:
-        """Take up one path, whatever it is; False if a glob matched it and it holds nothing to read."""
+        """Add what one path holds; False if a glob matched it and it holds nothing to read."""
         if given.pattern is not None and not os.path.exists(given.path):
             given.root.admit(given.path)
         mode = status(given.path).st_mode
@@ -129,13 +129,13 @@ class _Search:
         return False
 
     def listing(self) -> Listing:
-        """Put what was found in order."""
+        """Return what was found, in order."""
         single = [log for real, log in self.single_segments.items() if not self._is_listed(real, log)]
         ordered = sorted([*self.partitions.values(), *single], key=_order)
         return Listing(tuple(ordered), tuple(self.skipped), tuple(self.warnings))
 
     def _is_listed(self, real: str, single: PartitionLog) -> bool:
-        """Whether a segment given by its own path is read with its partition anyway."""
+        """Whether a segment given by its own path is also read as part of its partition."""
         if single.topic is None or single.partition is None:
             return False
         whole = self.partitions.get((single.topic, single.partition))
@@ -145,14 +145,14 @@ class _Search:
         if given.pattern is not None:
             if not _names_segment(given):
                 if ".log" in os.path.basename(given.path):
-                    self.skipped.append(Skipped(given.path, "not named as a live segment (20 digits and .log)"))
+                    self.skipped.append(Skipped(given.path, "does not have the name of a segment (20 digits and .log)"))
                 return False
             if os.path.islink(given.path):
                 given.root.admit(given.path)
         log = single_segment(given.path)
         if log is None:
             raise explain_file(given.path)
-        self._settle(log.topic, log.partition, os.path.realpath(os.path.dirname(log.path)))
+        self._note_home(log.topic, log.partition, os.path.realpath(os.path.dirname(log.path)))
         self.single_segments.setdefault(os.path.realpath(log.path), log)
         return True
 
@@ -191,14 +191,14 @@ class _Search:
                 self._take_if_good(entry.path, name, given.root)
         if not seen and given.pattern is None:
             raise explain_directory(path)
-        # Directories such as kafka-logs-1 look like partitions until one looks into them.
+        # A log dir such as kafka-logs-1 has the name of a partition; only its contents show what it is.
         if len(self.homes) == before and (log_dirs := nested_log_dirs(seen)):
             raise holds_log_dirs(path, log_dirs)
         self.skipped += [*skipped, *packed.skipped()] if seen else [Skipped(path, "holds no partition")]
         return bool(seen)
 
     def _take_if_good(self, path: str, name: PartitionName, root: Root) -> None:
-        """List a directory within a log dir; what is wrong with it as a whole need not end the listing."""
+        """List a directory within a log dir; with `on_bad` an error of the directory does not end the listing."""
         try:
             self._take(path, name, root, given=False)
         except KafkaLogError as error:
@@ -210,7 +210,7 @@ class _Search:
     def _take(self, path: str, name: PartitionName, root: Root, *, given: bool) -> None:
         """List one partition directory, unless it has been listed already."""
         partition = (name.topic, name.partition)
-        self._settle(*partition, os.path.realpath(path))
+        self._note_home(*partition, os.path.realpath(path))
         if partition in self.partitions:
             return
         if os.path.islink(path):
@@ -218,20 +218,20 @@ class _Search:
         try:
             contents = self.list_one(path, root, next_offset, self.on_bad)
         except LogDirError:
-            # A broker that deletes a topic renames its directories.
+            # A broker renames the directories of a topic that is deleted.
             if given or os.path.lexists(path):
                 raise
             self.skipped.append(Skipped(path, "vanished while it was being listed"))
             return
         if contents.is_log_dir:
             raise holds_log_dirs(os.path.dirname(path), [path])
-        # What checks a directory says itself that it holds no segment.
+        # A caller with on_bad (verify) reports a directory without segments itself.
         is_explained = contents.has_bad or (self.on_bad is not None and not holds_directories(path))
         if given and not contents.segments and not is_explained:
             raise explain_directory(path)
         self.skipped += contents.skipped
         self.warnings += contents.warnings
-        # Checkpoints speak of the live partition, not of what was moved aside from it.
+        # The checkpoints describe the live partition, not a -delete, -future or -stray directory.
         state = self._state(os.path.dirname(path)) if name.variant is None else LogDirState()
         self.partitions[partition] = PartitionLog(
             name.topic,
@@ -246,19 +246,19 @@ class _Search:
             packed=contents.packed,
         )
 
-    def _settle(self, topic: str | None, partition: int | None, home: str) -> None:
-        """Note where a partition lies. Two places for one partition are an error."""
+    def _note_home(self, topic: str | None, partition: int | None, home: str) -> None:
+        """Note the directory of a partition; a second directory for the same partition is an error."""
         if topic is None or partition is None:
             return
         known = self.homes.setdefault((topic, partition), home)
         if known != home:
             first, second = sorted((known, home))
             raise LogDirError(
-                f"partition {partition} of topic {topic} is there twice",
+                f"partition {partition} of topic {topic} was found in two places",
                 file=first,
                 found=printable(second),
                 expected="each partition in one place",
-                remedy="Give the log dirs of one broker only, or leave one of the two out",
+                remedy="Give the log dirs of one broker only, or leave out one of the two",
             )
 
     def _state(self, log_dir: str) -> LogDirState:
@@ -284,13 +284,13 @@ def _order(log: PartitionLog) -> tuple[bool, str, int, str]:
 
 
 def _partition_name(path: str) -> PartitionName | None:
-    """Read the name that was given, or if that says nothing, the one that it links to."""
+    """Parse the name that was given or, if that is not a partition's, the one that it links to."""
     given, resolved = os.path.basename(path), os.path.basename(os.path.realpath(path))
     return parse_partition(given) or parse_partition(resolved)
 
 
 def _may_be_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether this is a directory, or a link to something that is not there and might have been one."""
+    """Whether this is a directory, or a broken link, whose target may have been one."""
     try:
         return entry.is_dir() or (entry.is_symlink() and not os.path.exists(entry.path))
     except OSError as error:
@@ -302,10 +302,10 @@ def _skip(entry: os.DirEntry[str], name: PartitionName | None, skipped: list[Ski
         reason = Skipped(entry.path, "not a topic-partition directory")
         skipped.append(reason if name is None else _skipped_variant(entry.path, name))
     elif parse_log_file(entry.name) is not None:
-        skipped.append(Skipped(entry.path, "lies outside any topic-partition directory"))
+        skipped.append(Skipped(entry.path, "is outside any topic-partition directory"))
     elif packing_of(entry.name) is not None:
         packed.add(entry.name)
 
 
 def _skipped_variant(path: str, name: PartitionName) -> Skipped:
-    return Skipped(path, f"marked -{name.variant}: read only when a path names it")
+    return Skipped(path, f"marked -{name.variant}: read only if a path names it")

@@ -1,4 +1,4 @@
-"""What a log dir's checkpoints say that a reader has to know."""
+"""The contents of a log dir's checkpoints, as far as a reader needs them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from kafkalog_source.logdir.names import (
 
 __all__ = ["LogDirState", "read_state"]
 
-_MOST_LOOKED_AT = 100
+_MOST_EXAMINED = 100
 _FALLBACKS = {
-    LOG_START_CHECKPOINT: "records that were deleted and are still on disk are not told from the others",
+    LOG_START_CHECKPOINT: "deleted records that are still on disk cannot be distinguished from the others",
     CLEANER_CHECKPOINT: "no partition counts as compacted",
     HIGH_WATERMARK_CHECKPOINT: "no partition's high watermark is known",
 }
@@ -30,7 +30,7 @@ _FALLBACKS = {
 
 @dataclass(frozen=True, slots=True)
 class LogDirState:
-    """What the checkpoints of one log dir say, by topic and partition.
+    """The contents of the checkpoints of one log dir, by topic and partition.
 
     Attributes
     ----------
@@ -39,11 +39,11 @@ class LogDirState:
     cleaned : mapping
         Offset up to which the cleaner has compacted.
     high_watermarks : mapping
-        Offset up to which every replica had the log when the broker last wrote it down.
+        High watermark when the broker last wrote the checkpoint.
     warnings : tuple of str
-        Checkpoints that are damaged and were read as if they were absent, or absent where a broker would have them.
+        Checkpoints that are damaged and were treated as absent, or absent although a broker would have written them.
     has_log_starts : bool
-        Whether there is a checkpoint of log start offsets and it could be read.
+        Whether a checkpoint of log start offsets exists and could be read.
     """
 
     log_starts: Mapping[tuple[str, int], int] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class LogDirState:
 
 
 def read_state(log_dir: str, root: Root) -> LogDirState:
-    """Read the checkpoints of a log dir; one that is damaged counts as absent and gives a warning."""
+    """Read the checkpoints of a log dir; a damaged one is treated as absent, with a warning."""
     warnings = list(_absent_log_starts(log_dir))
     log_starts = _read(os.path.join(log_dir, LOG_START_CHECKPOINT), root, warnings)
     cleaned = _read(os.path.join(log_dir, CLEANER_CHECKPOINT), root, warnings)
@@ -63,37 +63,37 @@ def read_state(log_dir: str, root: Root) -> LogDirState:
 
 
 def _absent_log_starts(log_dir: str) -> Iterator[str]:
-    """Warn where there are no log start offsets: without them deleted records look like any other.
+    """Warn if the checkpoint of log start offsets is absent: deleted records then look like any other.
 
-    Brokers have written them as long as they have written the epochs of leaders (0.11), so that older log dirs give
-    no warning. Of the other checkpoints one may well have none, or nobody asks for it.
+    Brokers have written it since the same version as leader epochs (0.11), so that older log dirs give no warning.
+    The other checkpoints may well be absent, or are not needed for a read.
     """
     path = os.path.join(log_dir, LOG_START_CHECKPOINT)
     if not os.path.lexists(path) and _has_leader_epochs(log_dir):
-        yield f"{printable(path)}: there is no such file: {_FALLBACKS[LOG_START_CHECKPOINT]}"
+        yield f"{printable(path)}: no such file: {_FALLBACKS[LOG_START_CHECKPOINT]}"
 
 
 def _has_leader_epochs(log_dir: str) -> bool:
     partitions = (entry for entry in entries(log_dir) if parse_partition(entry.name) is not None)
-    looked_at = itertools.islice(partitions, _MOST_LOOKED_AT)
+    examined = itertools.islice(partitions, _MOST_EXAMINED)
     try:
-        return any(os.path.exists(os.path.join(entry.path, LEADER_EPOCH_CHECKPOINT)) for entry in looked_at)
+        return any(os.path.exists(os.path.join(entry.path, LEADER_EPOCH_CHECKPOINT)) for entry in examined)
     except LogDirError:
-        # One may be allowed to enter a directory and not to list it; its partitions can be read.
+        # A log dir may grant permission to enter but not to list it; its partitions can still be read by path.
         return False
 
 
 def _read(path: str, root: Root, warnings: list[str]) -> dict[tuple[str, int], int] | None:
-    """What a checkpoint says; None if it is absent or damaged."""
+    """Read a checkpoint; None if it is absent or damaged."""
     if not os.path.lexists(path):
         return None
     if os.path.islink(path):
         root.admit(path)
-    # A file that may not be read is the user's to mend; a damaged one often is not.
+    # A user can grant a missing permission, but often cannot repair a damaged file: only the first is an error.
     check_readable(path, status(path).st_mode)
     try:
         return read_offset_checkpoint(path)
     except KafkaLogError as error:
         fallback = _FALLBACKS[os.path.basename(path)]
-        warnings.append(f"{error}. It is read as if it were absent: {fallback}")
+        warnings.append(f"{error}. It is treated as absent: {fallback}")
         return None

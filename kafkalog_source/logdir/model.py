@@ -1,4 +1,4 @@
-"""What a listing tells: partitions, their segments, and what was left out."""
+"""The result of a listing: partitions, their segments, and what was left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Listing", "PackedSegments", "PartitionLog", "SegmentFile", "Skipped"
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """One segment as it lay on disk when it was listed.
+    """One segment as it was on disk when it was listed.
 
     Attributes
     ----------
@@ -18,11 +18,11 @@ class SegmentFile:
     base_offset : int
         The offset in its name.
     size, mtime_ns, inode : int
-        Of that one ``stat``: enough to notice later that the file is another one.
+        From a single ``stat``: enough to notice later that the file was replaced.
     offset_index, time_index, txn_index, snapshot : str or None
-        Side files of the same base offset that are there as regular files. None has been opened.
+        Paths of the side files with the same base offset that exist as regular files. None has been opened.
     is_07 : bool
-        Whether it is a segment of Kafka 0.7, by its name; such a partition has no others.
+        Whether its name is that of a Kafka 0.7 segment; all segments of such a partition are.
     """
 
     path: str
@@ -39,12 +39,12 @@ class SegmentFile:
 
 @dataclass(frozen=True, slots=True)
 class PackedSegments:
-    """Segments of a partition that are there only compressed, so that nothing of them is read.
+    """Segments of a partition that exist only in compressed form and are therefore not read.
 
     Attributes
     ----------
     first : str
-        The path of the first one; of an archive where there is no segment at all.
+        The path of the first one, or of an archive if the directory has no segment at all.
     count : int
     unpacker : str
         The command that unpacks the first one.
@@ -57,7 +57,7 @@ class PackedSegments:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLog:
-    """A partition and its segments, as a broker's start would leave them.
+    """A partition and the segments that a broker would keep on startup.
 
     Attributes
     ----------
@@ -70,22 +70,23 @@ class PartitionLog:
     segments : tuple of SegmentFile
         By base offset.
     is_single_file : bool
-        A single segment given by its own path: shown as it is, without its neighbours.
+        Whether it is a single segment given by its own path, read without its neighbours.
     log_start_offset : int or None
-        From the log dir's ``log-start-offset-checkpoint``; None if it says nothing.
+        From the log dir's ``log-start-offset-checkpoint``; None if it has no entry.
     high_watermark : int or None
-        From ``replication-offset-checkpoint``, which lags behind by some seconds; None if it says nothing.
+        From ``replication-offset-checkpoint``, which lags by some seconds; None if it has no entry.
     cleaned : bool
         Listed in the log dir's ``cleaner-offset-checkpoint``: gaps in offsets are to be expected.
     is_cut : bool
-        Whether more is on disk than counts: the last segment's file may be larger, and more segments may follow.
+        Whether the log was truncated for this read: the last segment's file may be larger than its `size`, and more
+        segments may follow on disk.
     inode : int
         Of `path` when it was listed.
     has_log_starts : bool
-        Whether the log dir's ``log-start-offset-checkpoint`` could be read. A broker leaves out of it only what
-        begins with its first segment.
+        Whether the log dir's ``log-start-offset-checkpoint`` could be read. A broker leaves out of it only partitions
+        whose log start offset is the base offset of their first segment.
     packed : PackedSegments or None
-        Segments that are there only compressed.
+        Segments that exist only in compressed form.
     """
 
     topic: str | None
@@ -104,13 +105,13 @@ class PartitionLog:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that was seen and does not belong to what is read, and why.
+    """A file or directory that is not read, and why.
 
     Attributes
     ----------
     path, reason : str
     is_foreign : bool
-        Whether it is no file of Kafka's at all.
+        Whether it is not one of Kafka's files.
     """
 
     path: str
@@ -127,9 +128,9 @@ class Listing:
     partitions : tuple of PartitionLog
         By topic and partition; segments without a topic come last.
     skipped : tuple of Skipped
-        In the order they were seen.
+        In the order in which they were found.
     warnings : tuple of str
-        Damaged checkpoints and interrupted compactions, with what was done about them.
+        Damaged checkpoints and interrupted compactions, and how each was handled.
     """
 
     partitions: tuple[PartitionLog, ...]

@@ -1,8 +1,8 @@
-"""The names a broker gives to directories and files, and what they say.
+"""The names that a broker gives to directories and files, and their meaning.
 
-Names are judged strictly, because a wrong guess here would put records under a
-topic that they do not belong to. Nothing is opened and nothing is looked up.
-Facts: Kafka's ``Topic``, ``LocalLog.parseTopicPartitionName``, ``LogFileUtils``.
+Names are parsed strictly, because a wrong guess would put records under the
+wrong topic. The file system is not accessed.
+Sources: Kafka's ``Topic``, ``LocalLog.parseTopicPartitionName``, ``LogFileUtils``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 TopicPartition = tuple[str, int]
 VARIANTS = ("delete", "future", "stray")
-"""Suffixes of directories that lie beside the live ones and are not part of the log dir's data."""
+"""Suffixes of partition directories that are not part of the log dir's live data."""
 
 HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
 LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
@@ -47,26 +47,26 @@ CHECKPOINT_NAMES = frozenset(
         "replication-offset-checkpoint",
     }
 )
-"""Checkpoints that a broker keeps in the log dir itself, beside its partition directories."""
+"""Checkpoints that a broker keeps in the log dir itself, next to the partition directories."""
 
 _MAX_PARTITION = 2**31 - 1
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-# A broker writes "%s-%d": no sign, no leading zero, ASCII digits alone.
+# A broker writes "%s-%d": no sign, no leading zero, only ASCII digits.
 _PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
 _VARIANT = re.compile(r"(.+)\.[0-9a-f]{32}-(delete|future|stray)")
-# Kafka 0.7 had segments alone, and deleted them without renaming them first.
+# Kafka 0.7 had no side files, and deleted segments without renaming them first.
 _LOG_FILE = re.compile(r"([0-9]{20})\.(?:(log|index|timeindex|txnindex|snapshot)(?:\.(deleted|cleaned|swap))?|(kafka))")
 _REDPANDA_SEGMENT = re.compile(r"[0-9]+-[0-9]+-v[0-9]+\.log")
 _REDPANDA_DIRECTORY = re.compile(r"[0-9]+_[0-9]+")
 
 
 class PartitionName(NamedTuple):
-    """What a partition directory's name says.
+    """The parts of a partition directory's name.
 
     Attributes
     ----------
     topic : str
-        The topic. A broker cuts it to fit in ``-delete`` and ``-stray`` directories of long topics.
+        The topic. In ``-delete`` and ``-stray`` directories a broker truncates a long one.
     partition : int
         The partition.
     variant : str or None
@@ -79,7 +79,7 @@ class PartitionName(NamedTuple):
 
 
 class LogFileName(NamedTuple):
-    """What the name of a file within a partition directory says.
+    """The parts of the name of a file in a partition directory.
 
     Attributes
     ----------
@@ -97,19 +97,19 @@ class LogFileName(NamedTuple):
 
     @property
     def is_segment(self) -> bool:
-        """Whether it is the log itself and not a side file."""
+        """Whether it is a segment and not a side file."""
         return self.kind in ("log", "kafka")
 
 
 def is_topic_name(name: str) -> bool:
-    """Whether a broker would take this as a topic's name."""
+    """Whether a broker accepts this as a topic's name."""
     return name not in (".", "..") and _TOPIC.fullmatch(name) is not None
 
 
 def parse_partition(name: str) -> PartitionName | None:
-    """Read a directory's name as ``topic-N`` or ``topic-N.<32 hex digits>-<variant>``.
+    """Parse a directory's name as ``topic-N`` or ``topic-N.<32 hex digits>-<variant>``.
 
-    The partition follows the last dash, since topics may hold dashes and digits.
+    The partition follows the last dash, since a topic may contain dashes and digits.
 
     Returns
     -------
@@ -128,12 +128,12 @@ def parse_partition(name: str) -> PartitionName | None:
 
 
 def parse_log_file(name: str) -> LogFileName | None:
-    """Read a file's name as a segment or one of its side files, live or not.
+    """Parse the name of a segment or one of its side files, live or not.
 
     Returns
     -------
     LogFileName or None
-        None for any other name, also one whose number is no int64.
+        None for any other name, and for a number that exceeds an int64.
     """
     match = _LOG_FILE.fullmatch(name)
     if match is None:

@@ -1,4 +1,4 @@
-"""One partition directory: the segments and side files that a broker's start would leave."""
+"""One partition directory: the segments and side files that a broker would keep on startup."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ _LOG_DIR_SIGNS = CHECKPOINT_NAMES | {"meta.properties"}
 
 @dataclass(slots=True)
 class PartitionContents:
-    """What one partition directory holds.
+    """The contents of one partition directory.
 
     Attributes
     ----------
     segments : tuple of SegmentFile
         By base offset.
     skipped : list of Skipped
-        Files of the log that do not count, and directories.
+        Files of the log that are not read, and directories.
     warnings : list of str
-        What an interrupted compaction left behind.
+        Reports of an interrupted compaction.
     is_log_dir : bool
-        No segment is here, but what a broker keeps in a log dir.
+        Whether the directory holds no segment but files that a broker keeps in a log dir.
     inode : int
         Of the directory.
     packed : PackedSegments or None
-        Segments that are here only compressed.
+        Segments that exist only in compressed form.
     has_bad : bool
-        Files were left out that cannot be read or are not what their names say.
+        Whether files were left out because they cannot be read or are not of the kind that their names claim.
     """
 
     segments: tuple[SegmentFile, ...]
@@ -62,12 +62,12 @@ class PartitionContents:
 
 
 class _VanishedError(Exception):
-    """A file was renamed or removed between being listed and being looked at."""
+    """A file was renamed or removed after it was listed and before its ``stat``."""
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What one pass over the directory saw. Numbers and not names: there may be 100,000 segments."""
+    """What one pass over the directory found: base offsets, not names, as there may be 100,000 segments."""
 
     path: str
     root: Root
@@ -102,24 +102,24 @@ def list_partition(
     path : str
         The directory.
     root : Root
-        What symbolic links have to stay in.
+        The directory that symbolic links must not lead out of.
     next_offset : callable
-        Gives the offset after the last one of a segment; asked only after an interrupted compaction.
+        Returns the offset after the last one of a segment; called only after an interrupted compaction.
     on_bad : callable, optional
-        Told of every file that cannot be read or is not what its name says, which is then left out. Without it
-        the first one is raised.
+        Called with an error for each file that cannot be read or is not of the kind that its name claims; the file
+        is then left out. Without it the first such error is raised.
     least : int
-        Segments whose offsets all lie below this one are left out, without a look at them.
+        Segments whose offsets are all below this one are left out, most of them without a ``stat``.
     """
     for attempt in range(_ATTEMPTS):
         if attempt:
-            # Even a sleep of no time gives the processor away, which costs more than the listing.
+            # Not before the first attempt: even a sleep of zero seconds yields the CPU and costs more than a listing.
             time.sleep(attempt * _PAUSE_SECONDS)
         try:
-            seen = _look(path, root, least)
-            if _is_settled(seen):
+            seen = _scan(path, root, least)
+            if _is_consistent(seen):
                 contents = _contents(seen, next_offset)
-                _tell_bad(seen, on_bad)
+                _report_bad(seen, on_bad)
                 contents.has_bad = bool(seen.bad)
                 return contents
         except _VanishedError:
@@ -128,34 +128,34 @@ def list_partition(
             if not (isinstance(error.__cause__, FileNotFoundError) and os.path.isdir(path)):
                 raise
     raise LogDirError(
-        "files come and go while the directory is being listed",
+        f"files were created or removed during each of {_ATTEMPTS} attempts to list the directory",
         file=path,
-        remedy="A broker is at work on it: read a snapshot of its disk, or try again",
+        remedy="A broker is writing to it: read a snapshot of its disk, or try again",
     )
 
 
-def _tell_bad(seen: _Seen, on_bad: Callable[[KafkaLogError], None] | None) -> None:
+def _report_bad(seen: _Seen, on_bad: Callable[[KafkaLogError], None] | None) -> None:
     for error in seen.bad:
         if on_bad is None:
             raise error
         on_bad(error)
 
 
-def _is_settled(seen: _Seen) -> bool:
-    """Whether what was seen was there at one time, with the sizes that it had at the end of it."""
+def _is_consistent(seen: _Seen) -> bool:
+    """Whether all files that were seen existed at one moment; brings their sizes up to date."""
     compacting = bool(seen.swap) or seen.first_cleaned is not None
     if is_at_rest(seen.path, seen.fingerprint.started_ns) and not compacting:
         return True
     if not seen.fingerprint.still_fits(seen.path):
         return False
-    _look_at_grown(seen)
+    _update_grown(seen)
     return True
 
 
-def _look_at_grown(seen: _Seen) -> None:
-    """Look once more at segments that may have been written to while the directory was being listed.
+def _update_grown(seen: _Seen) -> None:
+    """Repeat the ``stat`` of segments that may have been written to while the directory was being listed.
 
-    None but the last is written to now; the one before it may have been the last when it was looked at.
+    Only the last segment is written to now, but an earlier one may have been the last at its first ``stat``.
     """
     long_ago = seen.fingerprint.started_ns - LONG_AGO_NS
     for base in sorted(seen.plain.get("log", ()), reverse=True)[1:]:
@@ -171,10 +171,10 @@ def _look_at_grown(seen: _Seen) -> None:
 
 
 def regular_status(path: str, found: os.stat_result) -> os.stat_result:
-    """Let a segment pass only if it is a regular file that this process may read."""
+    """Raise unless a segment is a regular file that this process may read; return its status."""
     if not stat.S_ISREG(found.st_mode):
         raise LogDirError(
-            f"is named as a segment and is {file_kind(found.st_mode)}",
+            f"has the name of a segment and is {file_kind(found.st_mode)}",
             file=path,
             expected="a regular file",
             remedy="Move it away from the copy that is read",
@@ -184,29 +184,29 @@ def regular_status(path: str, found: os.stat_result) -> os.stat_result:
 
 
 def redpanda_error(path: str) -> NotASegmentError:
-    """Refuse a Redpanda segment by name."""
+    """The error for a file with the name of a Redpanda segment."""
     return NotASegmentError(
-        "this is a segment of Redpanda, whose format is not Kafka's",
+        "is a Redpanda segment, whose format differs from Kafka's",
         file=path,
         expected="a Kafka segment such as 00000000000000000000.log",
         remedy="Read it with Redpanda's own tools, or consume the topic from a broker",
     )
 
 
-def _look(path: str, root: Root, least: int) -> _Seen:
+def _scan(path: str, root: Root, least: int) -> _Seen:
     seen = _Seen(path, root, least=least, inode=status(path).st_ino)
     for entry in entries(path):
         seen.fingerprint.add(entry)
         name = parse_log_file(entry.name)
         try:
             if name is None:
-                _look_at_other(seen, entry)
+                _add_other(seen, entry)
             elif name.state is None and name.base_offset < seen.floor:
                 continue
             elif name.is_segment:
-                _look_at_segment(seen, entry, name)
+                _add_segment(seen, entry, name)
             else:
-                _look_at_side_file(seen, entry, name)
+                _add_side_file(seen, entry, name)
         except KafkaLogError as error:
             seen.bad.append(error)
     for numbers in seen.plain.values():
@@ -214,7 +214,7 @@ def _look(path: str, root: Root, least: int) -> _Seen:
     return seen
 
 
-def _look_at_segment(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) -> None:
+def _add_segment(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) -> None:
     if name.state in ("deleted", "cleaned"):
         if name.state == "cleaned":
             _note_cleaned(seen, name.base_offset)
@@ -231,13 +231,13 @@ def _look_at_segment(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) ->
     except LogDirError as error:
         raise _unless_vanished(entry, error) from error
     if name.state is None and name.base_offset <= seen.least:
-        # Another segment begins at or below the least offset too: those before this one end below it.
+        # This segment begins at or below the least offset, so that all before it end below that offset.
         seen.floor = name.base_offset
     _note(seen, name)
     seen.sizes[name.base_offset, _suffix(name)] = (found.st_size, found.st_mtime_ns, found.st_ino)
 
 
-def _look_at_side_file(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) -> None:
+def _add_side_file(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) -> None:
     if name.state == "deleted":
         return
     if name.state == "cleaned":
@@ -248,12 +248,12 @@ def _look_at_side_file(seen: _Seen, entry: os.DirEntry[str], name: LogFileName) 
     if _is_file(entry):
         _note(seen, name)
     elif name.kind == "txnindex":
-        # An index of offsets or times only saves reading, but without this one aborted records would show.
+        # Offset and time indexes only save reading, but without a transaction index aborted records would be returned.
         raise _unless_vanished(
-            entry, LogDirError("is named as a transaction index and is no regular file", file=entry.path)
+            entry, LogDirError("has the name of a transaction index and is not a regular file", file=entry.path)
         )
     else:
-        seen.skipped.append(Skipped(entry.path, "is no regular file"))
+        seen.skipped.append(Skipped(entry.path, "is not a regular file"))
 
 
 def _unless_vanished(entry: os.DirEntry[str], error: LogDirError) -> Exception:
@@ -267,7 +267,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         raise os_error(entry.path, error) from error
 
 
-def _look_at_other(seen: _Seen, entry: os.DirEntry[str]) -> None:
+def _add_other(seen: _Seen, entry: os.DirEntry[str]) -> None:
     if is_redpanda_segment(entry.name):
         raise redpanda_error(entry.path)
     if entry.name in _LOG_DIR_SIGNS:
@@ -276,7 +276,7 @@ def _look_at_other(seen: _Seen, entry: os.DirEntry[str]) -> None:
         seen.log_dir_signs |= parse_partition(entry.name) is not None
         seen.skipped.append(Skipped(entry.path, "a directory within a partition directory"))
     elif entry.name.endswith((".log", ".kafka")):
-        seen.skipped.append(Skipped(entry.path, "not named as a segment (20 digits and .log or .kafka)", True))
+        seen.skipped.append(Skipped(entry.path, "does not have the name of a segment (20 digits and .log or .kafka)", True))
     elif not is_kafkas(entry.name):
         seen.foreign.add(entry.name)
 
@@ -316,7 +316,7 @@ def _contents(seen: _Seen, next_offset: Callable[[str], int]) -> PartitionConten
 
 
 def _surviving(seen: _Seen, kind: str, state: CrashState) -> dict[int, str]:
-    """Give the suffix of the file that counts, by base offset."""
+    """The suffix of the file that a broker would keep, by base offset."""
     files = {base: "" for base in seen.plain.get(kind, ()) if not state.is_replaced(base)}
     files.update((base, ".swap") for base in seen.swap.get(kind, ()) if state.swap_is_finished(base))
     return files
@@ -342,17 +342,17 @@ def _segment(seen: _Seen, base: int, suffix: str, side_files: dict[str, dict[int
 
 
 def _segments_07(seen: _Seen) -> tuple[SegmentFile, ...]:
-    """The segments of Kafka 0.7, beside which there may be none of a later version.
+    """The segments of a Kafka 0.7 directory, which must not hold segments of a later version as well.
 
-    A later broker passes them over, but their rows would be lost in silence, and the offsets of the two have nothing
-    to do with each other.
+    A later broker ignores the 0.7 segments, but skipping them here would lose their rows silently, and the offsets of
+    the two are unrelated.
     """
     if "log" in seen.plain or "log" in seen.swap:
         raise LogDirError(
-            "holds segments of Kafka 0.7 (.kafka) beside those of a later version (.log), whose offsets are others",
+            "holds both segments of Kafka 0.7 (.kafka) and of a later version (.log), whose offsets are unrelated",
             file=seen.path,
             expected="segments of one kind",
-            remedy="Give the segments of the kind that is wanted by their own paths, such as "
+            remedy="Give the paths of the segments of one kind, such as "
             f"{printable(os.path.join(seen.path, '*.kafka'))}",
         )
     return tuple(
@@ -379,11 +379,11 @@ def _crash_warning(seen: _Seen, state: CrashState) -> str:
     if any(map(state.swap_is_finished, seen.swap.get("log", ()))):
         outcome = (
             f"its .swap files are read in place of the segments from offset {state.replaced_from} "
-            f"to {state.replaced_to}, as a broker's start would have it"
+            f"to {state.replaced_to}, as a broker would on startup"
         )
     elif any(state.swap_is_finished(base) for bases in seen.swap.values() for base in bases):
-        # The segments lose the suffix one by one, and their indexes in no order.
-        outcome = "its segments are in place, and .swap files beside them are read as theirs"
+        # A broker removes the suffix from one file after the other, and from indexes in no particular order.
+        outcome = "its segments are in place, and the remaining .swap files are read as their indexes"
     else:
-        outcome = "the segments from before it are read"
+        outcome = "the segments from before the compaction are read"
     return f"{printable(seen.path)}: a compaction was interrupted, or is under way (.cleaned or .swap files): {outcome}"

@@ -1,9 +1,9 @@
-"""The same paths listed again and again, at little cost where nothing changed: what a stream does.
+"""Lists the same paths repeatedly, as a stream does, at little cost where nothing changed.
 
-A directory's time of modification changes when a file in it is created, renamed or removed, and not when one grows.
-So a partition directory whose time is as it was has the same segments, of which the last may have grown. Two changes
-may fall into one tick of a file system's clock; a time is therefore only believed when it was some seconds old at the
-moment of listing, and no listing is kept for longer than a minute.
+A directory's modification time changes when a file in it is created, renamed or removed, and not when one grows.
+So a partition directory with an unchanged modification time has the same segments, of which the last may have grown.
+Two changes may fall into one tick of a file system's clock; a modification time is therefore trusted only if it was
+some seconds old when the directory was listed, and no listing is kept for longer than a minute.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Identities = tuple[tuple[int, int] | None, ...]
 
 @dataclass(slots=True)
 class _Known:
-    """A directory as it was listed."""
+    """A partition directory as it was last listed."""
 
     contents: PartitionContents
     identity: tuple[int, int]
@@ -38,7 +38,7 @@ class _Known:
     least: int
 
     def fits(self, identity: tuple[int, int] | None, least: int, now_ns: int) -> bool:
-        """Whether a listing from offset `least` on would give the same, but for the last segment's size."""
+        """Whether listing from offset `least` on would give the same, apart from the last segment's size."""
         return (
             self.least <= least
             and self.identity == identity
@@ -49,14 +49,14 @@ class _Known:
 
 @dataclass(slots=True)
 class _Last:
-    """All that was listed, and how the directories that hold it looked before."""
+    """The last listing, and the identities of the directories and checkpoints before it."""
 
     listing: Listing
     identities: _Identities
     listed_ns: int
 
     def fits(self, identities: _Identities, now_ns: int) -> bool:
-        """Whether the same is there, as far as times tell."""
+        """Whether modification times and inodes show no change since the listing."""
         return (
             identities == self.identities
             and all(each is None or each[0] < self.listed_ns - _TICK_NS for each in identities)
@@ -66,7 +66,7 @@ class _Last:
 
 @dataclass(slots=True)
 class Relisting:
-    """Lists some paths as often as it is asked to.
+    """Lists some paths repeatedly, reusing what has not changed.
 
     Parameters
     ----------
@@ -81,15 +81,16 @@ class Relisting:
     _last: _Last | None = field(default=None, init=False)
 
     def list(self, least: Mapping[tuple[str, int], int]) -> Listing:
-        """List what is there now.
+        """List the paths as they are now.
 
         Parameters
         ----------
         least : mapping
-            Of a partition that is here, only the segments that may hold offsets from this one on are listed.
+            First offset needed, by topic and partition: segments that end below it are left out. Partitions that are
+            not in the mapping are listed whole.
         """
         now_ns = time.time_ns()
-        unchanged = None if self._last is None else self._still(self._last, least, now_ns)
+        unchanged = None if self._last is None else self._unchanged(self._last, least, now_ns)
         if unchanged is not None:
             return unchanged
         listed: dict[str, _Known] = {}
@@ -107,20 +108,20 @@ class Relisting:
 
         identities = _identities(self.paths)
         listing = list_logs(self.paths, wanted=self.wanted, follow_symlinks=self.follow_symlinks, list_one=list_one)
-        # Directories that are gone are forgotten.
+        # Replaced and not updated, so that directories that no longer exist are dropped.
         self._known = listed
         self._last = _Last(listing, identities, now_ns) if identities else None
         return listing
 
-    def _still(self, last: _Last, least: Mapping[tuple[str, int], int], now_ns: int) -> Listing | None:
-        """The last listing with the present sizes, if no directory changed since; None otherwise."""
+    def _unchanged(self, last: _Last, least: Mapping[tuple[str, int], int], now_ns: int) -> Listing | None:
+        """The last listing with current sizes, if no directory changed since; None otherwise."""
         if not last.fits(_identities(self.paths), now_ns):
             return None
         partitions = []
         for log in last.listing.partitions:
             known = self._known.get(log.path)
             first = least.get((log.topic, log.partition), 0)  # type: ignore[arg-type]
-            if known is None or not known.fits(_identity(log.path), first, now_ns) or not _look_at_last(known.contents):
+            if known is None or not known.fits(_identity(log.path), first, now_ns) or not _update_last(known.contents):
                 return None
             segments = known.contents.segments
             partitions.append(log if segments is log.segments else replace(log, segments=segments))
@@ -138,16 +139,16 @@ class Relisting:
         found, now_ns = status(path), time.time_ns()
         identity = found.st_mtime_ns, found.st_ino
         known = self._known.get(path)
-        if known is not None and known.fits(identity, least, now_ns) and _look_at_last(known.contents):
+        if known is not None and known.fits(identity, least, now_ns) and _update_last(known.contents):
             return known
         contents = list_partition(path, root, next_offset, on_bad, least)
         return _Known(contents, identity, now_ns, least)
 
 
 def _identities(paths: Sequence[str]) -> _Identities:
-    """Times and inodes of the paths, and of the checkpoints in them and beside them.
+    """Modification times and inodes of the paths, and of the checkpoints in them and in their parent directories.
 
-    None at all if a path is a pattern: what matches it may lie anywhere.
+    Empty if a path is a glob, whose matches may change in any directory.
     """
     if any(glob.has_magic(path) for path in paths):
         return ()
@@ -164,8 +165,8 @@ def _identity(path: str) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_ino
 
 
-def _look_at_last(contents: PartitionContents) -> bool:
-    """Bring the last segment's size up to date; False if it is not the file that was listed."""
+def _update_last(contents: PartitionContents) -> bool:
+    """Update the last segment's size; False if it is no longer the file that was listed."""
     if not contents.segments:
         return True
     last = contents.segments[-1]

@@ -1,4 +1,4 @@
-"""A single segment that is given by its own path, shown as it is."""
+"""A single segment given by its own path, read without its neighbours."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ __all__ = ["single_segment"]
 
 
 def single_segment(path: str) -> PartitionLog | None:
-    """Make a partition of one segment.
+    """Build a partition that consists of one segment.
 
-    Topic and partition are those of the directory it lies in, None where its name is no
-    ``topic-partition``. Only its indexes are looked for, which must bear its own suffix.
+    Topic and partition are those of its directory, None if that is not named ``topic-partition``. Side files are
+    used only if they have the same suffix as the segment.
 
     Returns
     -------
     PartitionLog or None
-        None if neither the path nor what it links to is named as a segment.
+        None if neither the path nor its link target has the name of a segment.
     """
     for candidate in (path, os.path.realpath(path)):
         name = parse_log_file(os.path.basename(candidate))
         if name is not None and name.is_segment:
-            return _lone(candidate, name)
+            return _partition_log(candidate, name)
     return None
 
 
-def _lone(path: str, name: LogFileName) -> PartitionLog:
+def _partition_log(path: str, name: LogFileName) -> PartitionLog:
     found = regular_status(path, status(path))
     place = _place(path)
     segment = SegmentFile(

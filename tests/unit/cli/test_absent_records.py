@@ -122,7 +122,7 @@ def test_a_foreign_file_is_a_note(kafkalog: Kafkalog, tiered: Path) -> None:
     (tiered / "old-1.tar.gz").write_bytes(b"")
     run = kafkalog("verify", tiered, "--subscribe", "u")
     assert run.status == 0
-    assert f"note: {tiered}/u-0/notes.txt: no file of Kafka's" in run.out
+    assert f"note: {tiered}/u-0/notes.txt: not one of Kafka's files" in run.out
     assert f"note: {tiered}/old-1.tar.gz: an archive, which is not read: unpack it first (tar -xf)" in run.out
 
 

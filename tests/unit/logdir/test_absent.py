@@ -116,5 +116,5 @@ def test_a_partition_without_a_segment(write: Write, tmp_path: Path) -> None:
         None,
         f"{tmp_path}/u-0: holds no segment that can be read: 2 compressed segments, of which the first is "
         f"{log(0)}.gz, are not read: unpack them first (gzip -d)",
-        f"{tmp_path}/v-0: holds no segment, so that nothing of this partition is read",
+        f"{tmp_path}/v-0: holds no segment; nothing of this partition is read",
     ]

@@ -77,14 +77,14 @@ def test_an_index_that_is_still_to_be_renamed_belongs_to_the_segment_that_was(wr
     assert segment.txn_index is not None
     assert segment.txn_index.endswith(".txnindex.swap")
     (warning,) = listed(tmp_path).warnings
-    assert warning.endswith("its segments are in place, and .swap files beside them are read as theirs")
+    assert warning.endswith("its segments are in place, and the remaining .swap files are read as their indexes")
 
 
 def test_an_unfinished_swap_of_an_index_leaves_the_segments_from_before(write: Write, tmp_path: Path) -> None:
     write(f"t-0/{log(0)}", "t-0/00000000000000000000.index.swap", f"t-0/{log(0)}.cleaned")
     (segment,) = listed(tmp_path).partitions[0].segments
     assert segment.offset_index is None
-    assert listed(tmp_path).warnings[0].endswith("the segments from before it are read")
+    assert listed(tmp_path).warnings[0].endswith("the segments from before the compaction are read")
 
 
 @pytest.mark.parametrize(

@@ -87,13 +87,13 @@ def test_a_damaged_checkpoint_counts_as_absent_and_is_told(write: Write, tmp_pat
     assert listing.partitions[0].log_start_offset is None
     assert len(listing.warnings) == 1
     assert "log-start-offset-checkpoint" in listing.warnings[0]
-    assert "as if it were absent" in listing.warnings[0]
+    assert "It is treated as absent" in listing.warnings[0]
 
 
 def test_log_starts_that_a_copy_left_out_are_a_warning(write: Write, tmp_path: Path) -> None:
     write(f"a-0/{log(0)}", f"b-1/{log(0)}", "b-1/leader-epoch-checkpoint")
     (warning,) = listed(tmp_path).warnings
-    assert "log-start-offset-checkpoint: there is no such file" in warning
+    assert "log-start-offset-checkpoint: no such file" in warning
     assert listed(tmp_path / "a-0", tmp_path / "b-1").warnings == (warning,)
     assert not listed(tmp_path / "b-1" / log(0)).warnings
     write("log-start-offset-checkpoint", content=b"0\n0\n")
@@ -172,7 +172,7 @@ def test_several_segments_of_one_partition(write: Write, tmp_path: Path) -> None
 @pytest.mark.parametrize("inside", ["", f"/{log(0)}"])
 def test_one_partition_in_two_log_dirs_names_both(write: Write, tmp_path: Path, inside: str) -> None:
     write(f"disk1/t-0/{log(0)}", f"disk2/t-0/{log(0)}")
-    with pytest.raises(LogDirError, match="partition 0 of topic t is there twice") as caught:
+    with pytest.raises(LogDirError, match="partition 0 of topic t was found in two places") as caught:
         listed(tmp_path / f"disk1/t-0{inside}", tmp_path / "disk2")
     assert str(tmp_path / "disk1") in str(caught.value)
     assert str(tmp_path / "disk2") in str(caught.value)
@@ -187,7 +187,7 @@ def test_log_dirs_together_and_by_glob(write: Write, tmp_path: Path) -> None:
 
 def test_a_directory_of_log_dirs_suggests_them(write: Write, tmp_path: Path) -> None:
     write(f"disk1/t-0/{log(0)}", f"disk2/t-1/{log(0)}")
-    with pytest.raises(LogDirError, match="log dirs lie in it") as caught:
+    with pytest.raises(LogDirError, match="contains log dirs") as caught:
         listed(tmp_path)
     assert str(tmp_path / "disk1") in str(caught.value)
 
@@ -223,10 +223,10 @@ def test_a_path_that_exists_is_no_glob(write: Write, tmp_path: Path) -> None:
         ("none-*/t-0", "matches this glob"),
         ("none/*", "no such file or directory"),
         ("empty", "holds no partition"),
-        ("e*", "nothing that matches this glob"),
-        ("moved/*", "nothing that matches this glob"),
-        ("dead-0/*", "nothing that matches this glob"),
-        ("file-*", "nothing that matches this glob"),
+        ("e*", "no path that matches this glob"),
+        ("moved/*", "no path that matches this glob"),
+        ("dead-0/*", "no path that matches this glob"),
+        ("file-*", "no path that matches this glob"),
         ("t-9", "holds no segment"),
         ("odd", "holds segments, but its name"),
         ("moved", "marked -delete, -future or -stray"),
@@ -252,9 +252,9 @@ def test_no_path_at_all() -> None:
     ("given", "problem"),
     [
         ("t-0/00000000000000000000.index", "00000000000000000000.log"),
-        ("t-0/notes.txt", "not named as a segment"),
-        ("t-0/0.log", "not named as a segment"),
-        ("t-0/99999999999999999999.log", "not named as a segment"),
+        ("t-0/notes.txt", "does not have the name of a segment"),
+        ("t-0/0.log", "does not have the name of a segment"),
+        ("t-0/99999999999999999999.log", "does not have the name of a segment"),
         ("t-0/0-1-v1.log", "Redpanda"),
         ("red-0", "Redpanda"),
         ("redpanda/orders", "Redpanda"),
@@ -297,7 +297,7 @@ def test_a_segment_of_kafka_0_7_may_be_given_by_its_path_or_a_glob(write: Write,
 def test_segments_of_kafka_0_7_beside_later_ones_are_an_error(write: Write, tmp_path: Path) -> None:
     write("t-0/00000000000000000000.kafka", f"t-0/{log(7)}")
     for path in (tmp_path, tmp_path / "t-0"):
-        with pytest.raises(LogDirError, match=r"beside those of a later version.*\*\.kafka"):
+        with pytest.raises(LogDirError, match=r"and of a later version.*\*\.kafka"):
             listed(path)
 
 
