@@ -276,7 +276,8 @@ def _add_other(seen: _Seen, entry: os.DirEntry[str]) -> None:
         seen.log_dir_signs |= parse_partition(entry.name) is not None
         seen.skipped.append(Skipped(entry.path, "a directory within a partition directory"))
     elif entry.name.endswith((".log", ".kafka")):
-        seen.skipped.append(Skipped(entry.path, "does not have the name of a segment (20 digits and .log or .kafka)", True))
+        reason = "does not have the name of a segment (20 digits and .log or .kafka)"
+        seen.skipped.append(Skipped(entry.path, reason, is_foreign=True))
     elif not is_kafkas(entry.name):
         seen.foreign.add(entry.name)
 

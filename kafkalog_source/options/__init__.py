@@ -1,1 +1,1 @@
-"""The options of a read: names, values, and what goes together."""
+"""The options of a read: their names, values and valid combinations."""

@@ -1,4 +1,4 @@
-"""Where a read starts and ends: the precedence of the options that say so, and what a batch query refuses."""
+"""Where a read starts and ends: the precedence of the options, and the checks of a batch query."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _EXPECTED = 'earliest, latest or JSON as {"topicA":{"0":23,"1":-1},"topicB":{"0"
 
 @dataclass(frozen=True)
 class OffsetLimit:
-    """One end of the range to read. Exactly one field is set, besides the name of its option.
+    """One end of the range to read. Exactly one field is set in addition to `option`.
 
     Parameters
     ----------
     option : str
-        The option that won, as messages should name it.
+        The option that takes precedence, as messages name it.
     keyword : str, optional
         ``earliest`` or ``latest``, for every partition.
     offsets : mapping, optional
@@ -46,13 +46,13 @@ class OffsetLimit:
 
 
 def parse_offsets(name: str, value: object) -> str | PartitionLongs:
-    """Read ``earliest``, ``latest`` or offsets by topic and partition."""
+    """Parse ``earliest``, ``latest`` or offsets by topic and partition."""
     if isinstance(value, str):
         word = value.strip().lower()
         if word in _KEYWORDS:
             return word
         if not word.startswith("{"):
-            raise invalid(name, "is no offset", value, _EXPECTED)
+            raise invalid(name, "is not an offset", value, _EXPECTED)
     return parse_partition_offsets(name, value)
 
 
@@ -62,7 +62,10 @@ def limit_of(
     timestamps_ms: Mapping[str, Mapping[int, int]] | None,
     offsets: str | Mapping[str, Mapping[int, int]],
 ) -> OffsetLimit:
-    """Decide by precedence: one timestamp, then timestamps by partition, then offsets; `side` starts their names."""
+    """Choose by precedence: one timestamp, then timestamps by partition, then offsets.
+
+    `side` is the prefix of the option names, ``starting`` or ``ending``.
+    """
     if timestamp_ms is not None:
         return OffsetLimit(f"{side}Timestamp", timestamp_ms=timestamp_ms)
     if timestamps_ms is not None:
@@ -107,7 +110,7 @@ def _check_pair(
         topic, partition = lonely[0]
         holder, other = (start, end) if lonely[0] in from_ else (end, start)
         raise OptionError(
-            f"option {holder.option} names {topic}-{partition} and {other.option} does not",
+            f"option {holder.option} names {topic}-{partition}, but {other.option} does not",
             remedy="Name the same partitions in both",
         )
     for (topic, partition), first in sorted(from_.items()):

@@ -1,4 +1,4 @@
-"""Names of options: nearest matches for unknown ones, and those that only a broker understands."""
+"""Rejects unknown option names, suggesting the nearest one, and options that need a broker."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kafkalog_source.errors import OptionError, printable
 
 __all__ = ["refuse_broker_option", "refuse_unknown_option"]
 
-_NO_BROKER = "kafkalog reads files and speaks to no broker"
+_NO_BROKER = "kafkalog reads files and connects to no broker"
 _USE_PATH = "Leave it out and give the log directory as the path: load('/path/to/kafka-logs')"
 _LEAVE_OUT = "Leave it out"
 
 # Options of Spark's own Kafka source and sink that have no meaning without a broker, in lower case,
-# each with what to do instead.
+# each with its remedy.
 _BROKER_OPTIONS = {
     "kafka.bootstrap.servers": _USE_PATH,
     "kafka.group.id": f"{_LEAVE_OUT}; no consumer group is joined and no offset is committed",
@@ -39,7 +39,7 @@ _BROKER_PREFIXES = {
 def refuse_broker_option(name: str) -> None:
     """Raise for an option of Spark's Kafka source that only makes sense with a broker.
 
-    The value is never shown, because ``kafka.*`` options carry passwords.
+    The error does not show the value, because ``kafka.*`` options may carry passwords.
     """
     lower = name.lower()
     remedy = _BROKER_OPTIONS.get(lower)
@@ -50,7 +50,7 @@ def refuse_broker_option(name: str) -> None:
 
 
 def refuse_unknown_option(name: str, known: Iterable[str]) -> None:
-    """Raise for a name that is no option, suggesting the nearest one."""
+    """Raise for an unknown option, suggesting the nearest one."""
     spelled = {option.lower(): option for option in known}
     plain = name.lower().replace("_", "").replace("-", "")
     near = difflib.get_close_matches(plain, list(spelled), n=1, cutoff=0.6)

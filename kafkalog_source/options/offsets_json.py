@@ -1,4 +1,4 @@
-"""Partitions, offsets and timestamps as the options write them: JSON, or the same as Python values."""
+"""Parses partitions, offsets and timestamps in options, given as JSON or as Python values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 LATEST = -1
 EARLIEST = -2
 PartitionLongs = dict[str, dict[int, int]]
-"""A whole number for each partition of each topic: offsets, or timestamps in milliseconds."""
+"""An integer for each partition of each topic: offsets, or timestamps in milliseconds."""
 
 _ASSIGN_EXAMPLE = '{"topicA":[0,1],"topicB":[0,1]}'
 _OFFSETS_EXAMPLE = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
@@ -34,18 +34,18 @@ _PARTITION_KEY = re.compile(r"0|[1-9][0-9]{0,9}")
 
 
 class _BadJsonError(Exception):
-    """What `json.loads` lets through and we do not; it carries the words for the message."""
+    """Raised for JSON that `json.loads` accepts and options do not; its text completes the message."""
 
 
 def topic_name(name: str, topic: object) -> str:
-    """Check that a topic's name is one that Kafka allows, so that a typing error shows at once."""
+    """Check that Kafka allows this topic name, so that a typing error is reported at once."""
     if isinstance(topic, str) and _TOPIC.fullmatch(topic) and topic not in (".", ".."):
         return topic
-    raise invalid(name, "names no legal topic", topic, "1 to 249 letters, digits, dots, underscores or hyphens")
+    raise invalid(name, "has an invalid topic name", topic, "1 to 249 letters, digits, dots, underscores or hyphens")
 
 
 def parse_assign(name: str, value: object) -> dict[str, tuple[int, ...]]:
-    """Read the partitions of each topic: ``{"topicA":[0,1]}``."""
+    """Parse the partitions of each topic: ``{"topicA":[0,1]}``."""
     assigned: dict[str, tuple[int, ...]] = {}
     for topic, partitions in _mapping(name, value, _ASSIGN_EXAMPLE).items():
         place = f'at topic "{topic_name(name, topic)}"'
@@ -59,12 +59,12 @@ def parse_assign(name: str, value: object) -> dict[str, tuple[int, ...]]:
 
 
 def parse_partition_offsets(name: str, value: object) -> PartitionLongs:
-    """Read offsets by topic and partition, where -2 is earliest and -1 latest."""
+    """Parse offsets by topic and partition, where -2 is earliest and -1 latest."""
     return _partition_longs(name, value, EARLIEST, _OFFSETS_EXAMPLE)
 
 
 def parse_partition_timestamps(name: str, value: object) -> PartitionLongs:
-    """Read timestamps in milliseconds by topic and partition. Kafka refuses negative ones."""
+    """Parse timestamps in milliseconds by topic and partition. Like Kafka, refuses negative ones."""
     return _partition_longs(name, value, 0, _TIMESTAMPS_EXAMPLE)
 
 
@@ -88,21 +88,21 @@ def _partition(name: str, place: str, key: object, example: str) -> int:
     if isinstance(key, str):
         if _PARTITION_KEY.fullmatch(key) and int(key) <= INT32_MAX:
             return int(key)
-        raise invalid(name, f"has a partition that is no number {place}", key, example)
+        raise invalid(name, f"has an invalid partition number {place}", key, example)
     return _whole(name, place, key, 0, INT32_MAX, example)
 
 
 def _whole(name: str, place: str, number: object, low: int, high: int, example: str) -> int:
-    # A bool is an int to Python, and true is no offset.
+    # In Python a bool is an int, but true is not an offset.
     if isinstance(number, bool) or not isinstance(number, int):
-        raise invalid(name, f"has something other than a whole number {place}", number, example)
+        raise invalid(name, f"has a value that is not an integer {place}", number, example)
     if not low <= number <= high:
         raise invalid(name, f"is out of range {place}", number, f"{low} to {high}")
     return number
 
 
 def _mapping(name: str, value: object, example: str) -> Mapping[Any, Any]:
-    """Give the outermost object, whether it came as JSON or as a Python mapping."""
+    """The outermost object, given as JSON or as a Python mapping."""
     if isinstance(value, str):
         value = _load(name, value, example)
     if not isinstance(value, Mapping):
@@ -142,9 +142,9 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _bounded_int(digits: str) -> int:
     if len(digits) > len(str(-INT64_MAX)):
-        raise _BadJsonError(f"has a number of {len(digits)} digits, more than an int64 holds")
+        raise _BadJsonError(f"has a number of {len(digits)} digits, too large for an int64")
     return int(digits)
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise _BadJsonError(f"has {word}, which is no JSON number")
+    raise _BadJsonError(f"has {word}, which is not a JSON number")

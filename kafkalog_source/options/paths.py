@@ -1,4 +1,4 @@
-"""Paths to read: one, a comma list, Spark's JSON array, or a list from Python; ``file:`` URIs accepted."""
+"""Parses the paths to read: one, a comma-separated list, Spark's JSON array or a Python list; also ``file:`` URIs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["parse_path_option", "parse_paths_option", "paths_from_python"]
 
 # One letter before the colon would be a Windows drive, so a scheme has at least two.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
-# file:/x, file:///x and file://localhost/x; what file://other/x names is on another machine.
+# file:/x, file:///x and file://localhost/x; but file://other/x is on another machine.
 _FILE_URI = re.compile(r"file:(?:/|///+|//localhost/+)(?!/)(.*)", re.IGNORECASE | re.DOTALL)
 _EXPECTED = "a log directory, a topic-partition directory or a segment"
 
 
 def parse_path_option(name: str, value: object) -> tuple[str, ...]:
-    """Read the option ``path``: one path, or several with commas between them."""
+    """Parse the option ``path``: one path, or several separated by commas."""
     if not isinstance(value, str):
         return paths_from_python(value, name)
     if not value.strip():
@@ -30,7 +30,7 @@ def parse_path_option(name: str, value: object) -> tuple[str, ...]:
 
 
 def parse_paths_option(name: str, value: object) -> tuple[str, ...]:
-    """Read the option ``paths``, which Spark makes out of ``load([a, b])``: a JSON array of strings."""
+    """Parse the option ``paths``, which Spark sets for ``load([a, b])``: a JSON array of strings."""
     if not isinstance(value, str):
         return paths_from_python(value, name)
     try:
@@ -43,25 +43,25 @@ def parse_paths_option(name: str, value: object) -> tuple[str, ...]:
 
 
 def paths_from_python(value: object, name: str = "path") -> tuple[str, ...]:
-    """Take one path or several, as strings or path objects; in a list a comma is part of a name."""
+    """Parse one path or several, as strings or path objects; in a list a comma is part of a name."""
     if isinstance(value, str):
         return parse_path_option(name, value)
     if isinstance(value, os.PathLike):
         value = [value]
     if isinstance(value, bytes) or not isinstance(value, Iterable):
-        raise invalid(name, "is no path", value, _EXPECTED)
+        raise invalid(name, "is not a path", value, _EXPECTED)
     return tuple(_local(name, _text(name, part)) for part in value)
 
 
 def _text(name: str, part: object) -> str:
     text = os.fspath(part) if isinstance(part, os.PathLike) else part
     if not isinstance(text, str) or not text.strip():
-        raise invalid(name, "holds something that is no path", part, _EXPECTED)
+        raise invalid(name, "contains a value that is not a path", part, _EXPECTED)
     return text
 
 
 def _split_at_commas(text: str) -> list[str]:
-    """Cut a comma list, unless the whole is a file that exists; commas in a glob's brackets do not cut."""
+    """Split at commas outside brackets, unless the whole text is a file that exists."""
     if "," not in text or ("\0" not in text and os.path.exists(_without_file_scheme(text))):
         return [text]
     parts, depth = [""], 0
@@ -77,9 +77,9 @@ def _split_at_commas(text: str) -> list[str]:
 
 
 def _local(name: str, text: str) -> str:
-    """Turn a ``file:`` URI into a path. What is shown never holds a URI, which may carry a password."""
+    """Convert a ``file:`` URI into a path. Errors do not show the URI, which may contain a password."""
     if "\0" in text:
-        raise OptionError(f"option {name} holds a zero character", expected=_EXPECTED)
+        raise OptionError(f"option {name} contains a null character", expected=_EXPECTED)
     path = _without_file_scheme(text)
     scheme = _SCHEME.match(path)
     if scheme is None:
@@ -97,7 +97,7 @@ def _without_file_scheme(text: str) -> str:
     if match is None:
         return text
     path = "/" + match[1]
-    # Spark takes a percent sign as it stands, Python's Path.as_uri() encodes: what exists decides.
+    # Spark takes a percent sign literally, while Python's Path.as_uri() encodes: use the path that exists.
     if "%" in path and not os.path.exists(path) and os.path.exists(unquote(path)):
         return unquote(path)
     return path

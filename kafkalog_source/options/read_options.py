@@ -1,6 +1,6 @@
-"""Every option of a read: its name, its default, how its value is checked, and what is not built yet.
+"""Every option of a read: its name, its default and its parser, and which options are not supported yet.
 
-`parse_options` is the one way in, for Spark and for ``scan()`` alike. Names and
+`parse_options` is the only entry point, for both Spark and ``scan()``. Names and
 checks are those of Spark's own Kafka source wherever it has the option.
 """
 
@@ -36,8 +36,8 @@ _TRIGGER_DELAY_MS = 15 * 60 * 1000
 class ReadOptions:
     """The options of one read, checked and typed: one field for each, named as the option in snake case.
 
-    Plain data, without credentials, so that it may travel to a worker. Sizes are
-    bytes, timestamps and durations milliseconds.
+    Plain data without credentials, so that it can be sent to a worker. Sizes are in
+    bytes, timestamps and durations in milliseconds.
     """
 
     paths: tuple[str, ...]
@@ -74,7 +74,7 @@ class ReadOptions:
 
     @property
     def trigger_bounds(self) -> tuple[str, ...]:
-        """The options given that bound the micro-batches of a stream."""
+        """The options that are set and bound the micro-batches of a stream."""
         bounds = {
             "maxOffsetsPerTrigger": self.max_offsets_per_trigger,
             "maxBytesPerTrigger": self.max_bytes_per_trigger,
@@ -94,9 +94,9 @@ class ReadOptions:
         return limit_of("ending", self.ending_timestamp, self.ending_offsets_by_timestamp, self.ending_offsets)
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Tell whether subscribe, subscribePattern or assign choose a partition found below a path.
+        """Whether subscribe, subscribePattern or assign choose a partition found below a path.
 
-        With none of them every topic is chosen but Kafka's own.
+        Without any of them all topics are chosen except Kafka's internal ones.
         """
         if self.subscribe is not None:
             return topic in self.subscribe
@@ -109,7 +109,7 @@ class ReadOptions:
 
 _Parser = Callable[[str, object], Any]
 
-# How each option is read. The field that takes the value is the name in snake case.
+# The parser of each option. The field that takes the value is the name in snake case.
 _PARSERS: dict[str, _Parser] = {
     "path": parse_path_option,
     "paths": parse_paths_option,
@@ -157,10 +157,10 @@ _PARSERS: dict[str, _Parser] = {
 OPTION_NAMES = tuple(_PARSERS)
 """Every option, as the documentation spells it."""
 
-# Kafka's own name for an option of ours.
+# Kafka's own names for options.
 _ALIASES = {"kafka.isolation.level": "isolationLevel"}
 
-# Options whose default is all there is so far. What builds one takes its line out.
+# Options for which only the default is supported so far; remove an option here when it is implemented.
 _NOT_YET = ("filterPushdown",)
 _VIEWS = ("records", "batches", "damage")
 
@@ -171,23 +171,24 @@ _TOPIC_OPTIONS = ("subscribe", "subscribePattern", "assign")
 def parse_options(
     options: Mapping[str, object], paths: object = None, *, streaming: bool | None = False
 ) -> ReadOptions:
-    """Check every option and give the typed whole.
+    """Check all options and return them typed.
 
     Parameters
     ----------
     options : mapping
-        Options by name, in any case; values as text or as Python values. An
+        Options by case-insensitive name; values as text or as Python values. An
         option that is ``None`` counts as not given.
     paths : str, path object or sequence of these, optional
-        Paths beside those of the options ``path`` and ``paths``.
+        Paths in addition to those of the options ``path`` and ``paths``.
     streaming : bool or None
-        Whether to make the checks of a stream or of a batch query; None for neither, while it is not known which.
+        Whether to make the checks of a stream or of a batch query; None for neither, while the kind of query is
+        unknown.
 
     Raises
     ------
     OptionError
-        For a name that is unknown, a value that is malformed, options that
-        contradict each other, and what is not supported yet.
+        For an unknown name, a malformed value, options that contradict each other, and options that are not
+        supported yet.
     """
     given = _by_name(options)
     parsed = {name: _PARSERS[name](label, value) for name, (label, value) in given.items()}
@@ -210,29 +211,29 @@ def parse_options(
 
 
 def check_batch_options(options: ReadOptions) -> None:
-    """Refuse what Spark's Kafka source refuses in a batch query and allows in a stream."""
+    """Refuse options that Spark's Kafka source allows in a stream but not in a batch query."""
     check_batch_limits(options.starting_limit, options.ending_limit)
 
 
 def _check_stream_options(options: ReadOptions, given: Mapping[str, object]) -> None:
-    """Refuse what makes no sense where reading never ends."""
+    """Refuse options that make no sense in a stream."""
     for name in given:
         if name.startswith("ending"):
             raise OptionError(
                 f"option {name} cannot be used in a stream, which has no end",
-                remedy="Use spark.read for a range, or trigger(availableNow=True) to end with what is there now",
+                remedy="Use spark.read for a range, or trigger(availableNow=True) to stop at the current end",
             )
     if options.view != "records":
         raise OptionError("option view cannot be used in a stream", found=options.view, remedy="Use spark.read")
     if options.mode == "RECOVER":
         raise OptionError(
-            "mode=RECOVER cannot be used in a stream: what a recovery would keep is not known of a log that grows",
+            "mode=RECOVER cannot be used in a stream: the result of a recovery is unknown while the log grows",
             remedy="Use FAILFAST, DROPMALFORMED or PERMISSIVE, or spark.read",
         )
 
 
 def _by_name(options: Mapping[str, object]) -> dict[str, tuple[str, object]]:
-    """Give values by the documented name, each with the name to show in messages."""
+    """The values by documented option name, each with the name to show in messages."""
     given: dict[str, tuple[str, object]] = {}
     for raw_name, value in options.items():
         if value is None:
@@ -251,7 +252,7 @@ def _by_name(options: Mapping[str, object]) -> dict[str, tuple[str, object]]:
 
 
 def _check_same(first: tuple[str, object], second: tuple[str, object]) -> None:
-    """Allow an option to be given twice, by case or by alias, only with one value."""
+    """Raise if an option is given twice, by case or by alias, with different values."""
     if str(first[1]).strip().lower() == str(second[1]).strip().lower():
         return
     names = " and ".join(dict.fromkeys((first[0], second[0])))

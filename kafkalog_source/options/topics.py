@@ -1,4 +1,4 @@
-"""Which topics and partitions are read: subscribe, subscribePattern and assign."""
+"""Parses subscribe and subscribePattern, which choose the topics to read."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["parse_subscribe", "parse_subscribe_pattern"]
 
 
 def parse_subscribe(name: str, value: object) -> tuple[str, ...]:
-    """Read topics from a comma list or a list; empty parts are dropped, as Spark drops them."""
+    """Parse topics from a comma-separated list or a Python list; empty parts are dropped, as in Spark."""
     parts: Sequence[object]
     if isinstance(value, str):
         parts = value.split(",")
     elif isinstance(value, (list, tuple, set, frozenset)):
         parts = list(value)
     else:
-        raise invalid(name, "is no list of topics", value, "topicA,topicB")
+        raise invalid(name, "is not a list of topics", value, "topicA,topicB")
     trimmed = [part.strip() if isinstance(part, str) else part for part in parts]
     topics = tuple(dict.fromkeys(topic_name(name, part) for part in trimmed if part != ""))
     if not topics:
@@ -30,12 +30,12 @@ def parse_subscribe(name: str, value: object) -> tuple[str, ...]:
 
 
 def parse_subscribe_pattern(name: str, value: object) -> str:
-    """Read a regular expression that has to match a topic's whole name."""
+    """Parse a regular expression that has to match a topic's whole name."""
     pattern = value.strip() if isinstance(value, str) else ""
     if not pattern:
-        raise invalid(name, "is no pattern", value, "a regular expression such as orders.*")
+        raise invalid(name, "is not a pattern", value, "a regular expression such as orders.*")
     try:
-        # Java reads [a&&[b]] as an intersection and Python does not: Python only warns, so that is an error.
+        # Java reads [a&&[b]] as an intersection. Python does not and only warns, so the warning is made an error.
         with warnings.catch_warnings():
             warnings.simplefilter("error", FutureWarning)
             re.compile(pattern)
@@ -43,6 +43,6 @@ def parse_subscribe_pattern(name: str, value: object) -> str:
         raise OptionError(
             f"option {name} is not a regular expression that Python understands: {error}",
             found=shown(pattern),
-            remedy="Python's re.fullmatch matches it; some forms of Java's regular expressions differ",
+            remedy="Topics are matched by Python's re.fullmatch, whose syntax differs in parts from Java's",
         ) from None
     return pattern

@@ -1,6 +1,6 @@
-"""Values of options: text as Spark gives it, or Python values, turned into typed ones.
+"""Parses the values of options, given as text (by Spark) or as Python values.
 
-Every function takes the name of the option, for its message, and the value as given.
+Every parser takes the name of the option, for its message, and the value as given.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 _SHOWN_CHARACTERS = 80
-# Longer digit strings cannot be an int64, and very long ones are slow to convert.
+# A longer digit string exceeds an int64, and very long ones are slow to convert.
 _INT = re.compile(r"[-+]?[0-9]{1,30}")
 _QUANTITY = re.compile(r"([0-9]{1,30})\s?([a-z]+)?")
 _SIZE_UNITS = {"b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4, "p": 5, "pb": 5}
@@ -45,19 +45,19 @@ _DURATION_US = {
 
 
 def shown(value: object) -> str:
-    """Render a value for a message: escaped, quoted when it is text, and cut when it is long."""
+    """Render a value for a message: escaped, quoted if it is text, and truncated if it is long."""
     text = printable(value if isinstance(value, str) else repr(value))
     cut = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
     return f"'{cut}'" if isinstance(value, str) else cut
 
 
 def invalid(name: str, problem: str, value: object, expected: str) -> OptionError:
-    """Make the error for a value that its option does not take."""
+    """The error for a value that its option does not accept."""
     return OptionError(f"option {name} {problem}", found=shown(value), expected=expected)
 
 
 def parse_bool(name: str, value: object) -> bool:
-    """Read ``true`` or ``false`` in any case."""
+    """Parse ``true`` or ``false`` in any case."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
@@ -66,10 +66,10 @@ def parse_bool(name: str, value: object) -> bool:
 
 
 def parse_int(name: str, value: object, low: int, high: int, expected: str) -> int:
-    """Read a whole number between two bounds, both included."""
+    """Parse an integer between two inclusive bounds."""
     number = _whole_number(value)
     if number is None:
-        raise invalid(name, "is not a whole number", value, expected)
+        raise invalid(name, "is not an integer", value, expected)
     if not low <= number <= high:
         raise invalid(name, "is out of range", value, expected)
     return number
@@ -88,27 +88,27 @@ def _whole_number(value: object) -> int | None:
 
 
 def parse_positive_int32(name: str, value: object) -> int:
-    """Read a number from 1 to 2^31-1, as Spark's ``minPartitions``."""
-    return parse_int(name, value, 1, INT32_MAX, f"a whole number from 1 to {INT32_MAX}")
+    """Parse an integer from 1 to 2^31-1, as Spark's ``minPartitions``."""
+    return parse_int(name, value, 1, INT32_MAX, f"an integer from 1 to {INT32_MAX}")
 
 
 def parse_positive_int64(name: str, value: object) -> int:
-    """Read a number from 1 to 2^63-1, as Spark's ``maxRecordsPerPartition``."""
-    return parse_int(name, value, 1, INT64_MAX, f"a whole number from 1 to {INT64_MAX}")
+    """Parse an integer from 1 to 2^63-1, as Spark's ``maxRecordsPerPartition``."""
+    return parse_int(name, value, 1, INT64_MAX, f"an integer from 1 to {INT64_MAX}")
 
 
 def parse_timestamp_ms(name: str, value: object) -> int:
-    """Read milliseconds since 1970. Kafka's own lookup by time refuses negative ones, and so does this."""
+    """Parse milliseconds since 1970. Like Kafka's own lookup by time, refuses negative ones."""
     return parse_int(name, value, 0, INT64_MAX, "milliseconds since 1970-01-01 UTC, 0 or more")
 
 
 def parse_positive_size(name: str, value: object) -> int:
-    """Read a size of at least one byte, written as Spark writes sizes (``128m``)."""
+    """Parse a size of at least one byte in Spark's notation (``128m``)."""
     return _parse_size(name, value, 1)
 
 
 def parse_non_negative_size(name: str, value: object) -> int:
-    """Read a size that may be zero, written as Spark writes sizes (``4m``)."""
+    """Parse a size that may be zero in Spark's notation (``4m``)."""
     return _parse_size(name, value, 0)
 
 
@@ -129,7 +129,7 @@ def _parse_size(name: str, value: object, low: int) -> int:
 
 
 def parse_duration_ms(name: str, value: object) -> int:
-    """Read a duration as Spark writes it (``15m``); a plain number is milliseconds."""
+    """Parse a duration in Spark's notation (``15m``); a plain number is milliseconds."""
     expected = "a duration as in 500ms, 30s, 15m, 2h or 1d"
     duration_us: int | None = None
     if isinstance(value, str):
@@ -145,13 +145,13 @@ def parse_duration_ms(name: str, value: object) -> int:
 
 
 def one_of(*choices: str) -> Callable[[str, object], str]:
-    """Make a reader of one word out of a few, in any case, that answers with its usual spelling."""
+    """Make a parser that accepts one of some words in any case and returns its usual spelling."""
     spelled = {choice.lower(): choice for choice in choices}
 
     def parse(name: str, value: object) -> str:
         word = spelled.get(value.strip().lower()) if isinstance(value, str) else None
         if word is None:
-            raise invalid(name, "has no such value", value, f"one of {', '.join(choices)}")
+            raise invalid(name, "has an unknown value", value, f"one of {', '.join(choices)}")
         return word
 
     return parse

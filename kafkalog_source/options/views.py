@@ -1,4 +1,4 @@
-"""Options that do not go together with a view."""
+"""Checks options that cannot be combined with a view."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ __all__ = ["check_view"]
 
 
 def check_view(view: str, isolation_level: str, max_records_per_partition: int | None) -> None:
-    """Refuse what ``view=batches`` cannot do.
+    """Refuse options that ``view=batches`` does not support.
 
     Raises
     ------
     OptionError
-        Committed records are asked for, or a bound of records for each task: the view has batches for rows, all of
-        them, and gives each one once.
+        For read_committed and for a bound of records per task: a row of the view is a whole batch, and every batch
+        is returned exactly once.
     """
     if view != "batches":
         return
     if isolation_level != "read_uncommitted":
         raise OptionError(
-            "view=batches shows every batch that lies on disk, whatever became of its transaction",
+            "view=batches shows every batch on disk, committed or not",
             found=f"isolationLevel={isolation_level}",
-            remedy="Leave isolationLevel out; isTransactional and isControl tell the batches of transactions",
+            remedy="Leave isolationLevel out; the columns isTransactional and isControl mark batches of transactions",
         )
     if max_records_per_partition is not None:
         raise OptionError(
-            "maxRecordsPerPartition does not go together with view=batches, whose rows are whole batches",
+            "maxRecordsPerPartition cannot be combined with view=batches, whose rows are whole batches",
             remedy="Use maxPartitionBytes or minPartitions",
         )

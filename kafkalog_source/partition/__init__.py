@@ -1,1 +1,1 @@
-"""One partition: its offsets on disk, the gaps between its segments, and the splits that a task reads."""
+"""One partition: its offsets on disk, gaps between its segments, recovery, and the splits that a task reads."""

@@ -1,4 +1,4 @@
-"""`compacted_up_to`: how far a broker has compacted each partition."""
+"""`compacted_up_to`: the offset up to which a broker has compacted each partition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["compacted_up_to"]
 def compacted_up_to(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], /, **options: Any
 ) -> dict[tuple[str, int], int | None]:
-    """Look up how far the log cleaner has come in each partition; no segment is read.
+    """Look up the offset up to which the log cleaner has compacted each partition; no segment is read.
 
     Below that offset only the latest record of each key is left.
 
@@ -27,21 +27,21 @@ def compacted_up_to(
     path : str, path or sequence of these
         As for `scan`.
     **options
-        Options of a read. Those that choose topics and partitions count.
+        Options of a read. Only those that choose topics and partitions have an effect.
 
     Returns
     -------
     dict
         By topic and partition: the first offset that is not compacted, 0 if the log dir's
-        ``cleaner-offset-checkpoint`` does not name the partition, and None if there is no such file to be read.
-        A segment outside any ``topic-partition`` directory is not in it.
+        ``cleaner-offset-checkpoint`` does not list the partition, and None if that file is absent or damaged.
+        Segments outside any ``topic-partition`` directory are left out.
 
     Raises
     ------
     OptionError
-        An option is unknown or malformed.
+        If an option is unknown or malformed.
     LogDirError
-        A path is missing, unreadable or holds nothing of Kafka's.
+        If a path is missing, unreadable or holds no Kafka log.
 
     Examples
     --------
@@ -70,5 +70,5 @@ def _checkpoint(log_dir: str) -> Mapping[tuple[str, int], int] | None:
     try:
         return read_offset_checkpoint(os.path.join(log_dir, CLEANER_CHECKPOINT))
     except KafkaLogError:
-        # A read of the same paths warns of one that is damaged.
+        # A read of the same paths warns of a damaged checkpoint.
         return None

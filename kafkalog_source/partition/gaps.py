@@ -1,10 +1,9 @@
-"""Offsets that are on no disk: a segment ends, and the next one begins further on.
+"""Gaps between segments: offsets after the end of one segment and before the start of the next.
 
-Compaction leaves such gaps, and so does a segment that was lost. The last offset
-of a segment is known once it was read, so the question costs nothing before; only
-where there is a gap and the log dir's checkpoint does not list the partition as
-compacted, all its headers are walked: compaction also leaves gaps inside segments,
-and nothing else does.
+Compaction leaves such gaps, and so does a lost segment. The last offset of a segment
+is known once it has been read, so that the check costs nothing in the usual case. Only
+if there is a gap and the log dir's checkpoint does not list the partition as compacted,
+all its headers are walked: only compaction leaves gaps inside segments as well.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def continuation_of(log: PartitionLog, number: int, high: int) -> Continuation | None:
-    """What follows segment `number` of a read that wants offsets below `high`; None for the last.
+    """The segment after segment `number`, for a read of offsets below `high`; None for the last segment.
 
-    Kafka 0.7 has none either: there the names alone tell what is missing, before anything is read.
+    Also None for Kafka 0.7, where missing segments are found by names and sizes before anything is read.
     """
     if number + 1 == len(log.segments) or log.segments[number].is_07:
         return None
@@ -41,12 +40,12 @@ def continuation_of(log: PartitionLog, number: int, high: int) -> Continuation |
 
 
 class GapChecks:
-    """Says what it means that offsets are missing; each reading thread has its own.
+    """Decides whether missing offsets are data loss; each reading thread has its own.
 
     Attributes
     ----------
     bytes_read : int
-        Read to find out.
+        Bytes read for these checks.
     """
 
     def __init__(self, options: ReadOptions) -> None:
@@ -55,17 +54,17 @@ class GapChecks:
         self.bytes_read = 0
 
     def check(self, each: SplitRange, next_offset: int) -> str | None:
-        """Compare the offset after the last one of a segment with where the next one begins.
+        """Compare the offset after the last one of a segment with the base offset of the next segment.
 
         Returns
         -------
         str or None
-            A warning.
+            A warning, None if no wanted offset is missing.
 
         Raises
         ------
         DataLossError
-            Offsets that were asked for are missing from a log that was never compacted, with failOnDataLoss=true.
+            If wanted offsets are missing from a log that was never compacted, and failOnDataLoss=true.
         """
         follows = each.continuation
         if follows is None or next_offset >= follows.wanted_below:
@@ -73,12 +72,12 @@ class GapChecks:
         gap = f"{next_offset} to {follows.base_offset - 1}"
         if follows.cleaned or self.is_compacted(os.path.dirname(each.path)):
             return (
-                f"{printable(each.path)}: offsets {gap} are neither here nor in the next segment, "
-                f"{printable(follows.path)}: the partition was compacted, so nothing tells whether they were "
-                "cleaned away or a segment is missing"
+                f"{printable(each.path)}: offsets {gap} are neither in this segment nor in the next one, "
+                f"{printable(follows.path)}: as the partition was compacted, the log cleaner may have removed them, "
+                "or a segment is missing"
             )
         error = DataLossError(
-            f"offsets {gap} are not on disk: a segment is missing behind this one",
+            f"offsets {gap} are not on disk: a segment is missing after this one",
             file=each.path,
             found=f"{printable(follows.path)} as the next segment",
             expected=f"one that begins at offset {next_offset}",
@@ -89,18 +88,18 @@ class GapChecks:
         return str(error)
 
     def is_compacted(self, directory: str) -> bool:
-        """Whether offsets are missing inside of segments, which compaction alone leaves."""
+        """Whether offsets are missing inside segments, which only compaction causes."""
         if directory not in self._compacted:
             self._compacted[directory] = until_files_stay(lambda: self._has_gaps(directory), ())
         return self._compacted[directory]
 
     def _has_gaps(self, directory: str) -> bool:
-        # Links were judged when the read was planned, against a root that is not known here.
+        # Links were checked when the read was planned, against a root that is not known here.
         listing = list_logs([directory], wanted=lambda *_: True, follow_symlinks=True)
         return any(self._has_gap(place) for place in PartitionOffsets(listing.partitions[0]).places())
 
     def _has_gap(self, place: SegmentPlace) -> bool:
-        """Whether offsets are missing inside a segment; what is damaged in it is told when it is read."""
+        """Whether offsets are missing inside a segment; damage is ignored, since reading the segment reports it."""
         try:
             with LocalFile(place.path) as source:
                 try:
@@ -124,7 +123,7 @@ class GapChecks:
         return False
 
     def _inside(self, source: LocalFile, header: EntryHeader, place: SegmentPlace) -> tuple[int, int]:
-        """The first offset in a v0 or v1 wrapper, which its header does not tell, and how many there are."""
+        """The first offset in a v0 or v1 wrapper and the number of offsets, neither of which is in its header."""
         first, count = header.last_offset, 0
         for rows in rows_of_batch(source, header, place, ["offset"], place.least, self._options):
             first = min(first, rows.column("offset")[0].as_py())

@@ -1,4 +1,4 @@
-"""What of a Kafka 0.7 partition is not on disk: its segments have to abut, since offsets are positions."""
+"""Gaps in a Kafka 0.7 partition: its segments have to be contiguous, since offsets are byte positions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def check_07(log: PartitionLog, low: int, high: int, options: ReadOptions) -> Iterator[str]:
-    """Refuse what cannot be read of the offsets [low, high) as asked; a log of a later version has nothing to refuse.
+    """Check a Kafka 0.7 log for gaps in the offsets [low, high) and for unsupported options; accept any later version.
 
-    A broker of 0.7 would not have opened a log with such a gap (``Log.validateSegments``). A segment that reaches into
-    the next one's range is found when it is read.
+    A 0.7 broker does not open a log with such a gap (``Log.validateSegments``). A segment that overlaps the next one
+    is detected when it is read.
 
     Yields
     ------
     str
-        Warnings: gaps, with failOnDataLoss=false.
+        A warning for each gap, with failOnDataLoss=false.
     """
     if log.segments[0].is_07 and options.max_records_per_partition is not None:
         raise OptionError(
@@ -35,7 +35,7 @@ def check_07(log: PartitionLog, low: int, high: int, options: ReadOptions) -> It
         end = each.base_offset + each.size
         if each.is_07 and end < following.base_offset and low < following.base_offset and end < high:
             error = DataLossError(
-                "a part of this log is not on disk: the segment ends before the next one starts",
+                "part of this log is not on disk: the segment ends before the next one starts",
                 file=each.path,
                 found=f"an end at offset {end}",
                 expected=f"{following.base_offset}, where the next segment starts",

@@ -1,4 +1,4 @@
-"""Planning while a broker renames and removes the files that were listed: the listing is made again."""
+"""Planning while a broker renames and removes listed files: the listing is repeated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def check_inode(source: LocalFile, inode: int) -> None:
-    """Refuse a file that is not the one that was listed: positions in it are none in that one.
+    """Raise if a file is not the one that was listed, whose positions would be meaningless in it.
 
     Raises
     ------
@@ -28,12 +28,15 @@ def check_inode(source: LocalFile, inode: int) -> None:
         raise FileChangedError(
             "the file was replaced while the read was being planned",
             file=source.path,
-            remedy="Compaction did that, or a copy was not finished: read again, or read a snapshot of the directory",
+            remedy="Compaction replaced it, or a copy is in progress: read again, or read a snapshot of the directory",
         )
 
 
 def until_files_stay(plan: Callable[[], T], given: Collection[str]) -> T:
-    """The result of `plan`, which is tried again while listed files vanish under it; not the paths `given`."""
+    """Call `plan`, again if a listed file vanished or was replaced meanwhile, and return its result.
+
+    It is not called again if one of the paths `given` by the user vanished.
+    """
     for _ in range(_ATTEMPTS - 1):
         try:
             return plan()
@@ -44,5 +47,5 @@ def until_files_stay(plan: Callable[[], T], given: Collection[str]) -> T:
 
 
 def has_changed(error: KafkaLogError) -> bool:
-    """Whether an error means that a file is not what was listed, so that listing it again may help."""
+    """Whether an error means that a listed file was replaced or removed, so that listing again may help."""
     return isinstance(error, FileChangedError) or is_gone(error)

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class PartitionOffsets:
-    """The offsets of one partition, looked up when they are first asked for.
+    """The offsets of one partition, looked up on first access.
 
     Attributes
     ----------
     log : PartitionLog
     include_deleted : bool
-        Whether records below the log start offset, which are deleted and still on disk, count.
+        Whether to include deleted records that are still on disk, below the log start offset.
     bytes_read : int
-        Bytes that the looking up read.
+        Bytes read to look up offsets.
     """
 
     log: PartitionLog
@@ -37,31 +37,31 @@ class PartitionOffsets:
 
     @property
     def earliest(self) -> int:
-        """The first offset that may be on disk and counts."""
+        """The first offset that may be on disk and is not deleted, or is included nevertheless."""
         first = self.log.segments[0].base_offset
         return first if self.include_deleted else max(first, self.log.log_start_offset or 0)
 
     @property
     def remote(self) -> RemotePart | None:
-        """The offsets below the first segment that are in remote storage; None if there are none."""
+        """The offsets below the first segment that are in remote storage or missing; None if there are none."""
         if not self._remote:
             self._remote.append(remote_part(self.log))
         return self._remote[0]
 
     @property
     def latest(self) -> int:
-        """The offset after the last one on disk, and never below the earliest."""
+        """The offset after the last one on disk, but not below `earliest`."""
         return max(self.earliest, self.end)
 
     @property
     def end(self) -> int:
-        """The offset after the last one on disk, whatever of the log is deleted."""
+        """The offset after the last one on disk, even if it is below the log start offset."""
         if self._end is None:
             self._end = self._look_up_end()
         return self._end
 
     def places(self) -> list[SegmentPlace]:
-        """The segments with the range of offsets that each may hold."""
+        """The segments, each with the range of offsets that it may hold."""
         segments = self.log.segments
         bounds = [each.base_offset for each in segments[1:]] + [MAX_OFFSET]
         ends = [None] * (len(segments) - 1) + [segments[-1].size if self.log.is_cut else None]
@@ -71,10 +71,10 @@ class PartitionOffsets:
         ]
 
     def origin(self, high: int) -> Origin:
-        """What tells later whether the log still is the one that offsets below `high` were wanted of.
+        """The identity of the log, by which a task later finds offsets below `high` again if files have changed.
 
-        Where `high` is no end of its own, the log's is looked up by the last segment's index. Without one that would
-        take a walk over all its headers, for a file that will most often be what it is now.
+        If `high` is unbounded, the log's end is looked up by the last segment's index. Without an index this would
+        take a walk over all its headers, for files that most often do not change.
         """
         last = self.log.segments[-1]
         if high < MAX_OFFSET or last.is_07 or last.offset_index is None or self.log.is_cut:
@@ -88,20 +88,20 @@ class PartitionOffsets:
         return Origin(self.log.path, self.log.inode, end)
 
     def reaches(self, offset: int) -> bool:
-        """Whether `offset` is at most the end of the log, or the earliest one if all before that is deleted."""
+        """Whether `offset` is at most the end of the log, or at most `earliest` if everything on disk is deleted."""
         return offset <= self.earliest or self.is_within_end(offset)
 
     def is_within_end(self, offset: int) -> bool:
-        """Whether `offset` is at most the end of what is on disk, which may lie behind damage."""
+        """Whether `offset` is at most the end of the log, which is searched for after damage as well."""
         return offset <= self.end or offset <= self.end_behind_damage()
 
     def end_behind_damage(self) -> int:
-        """The offset after the last one that is sound, also where it lies behind damage."""
+        """The offset after the last intact batch, including batches after damage."""
         self._end = self._look_up_end(behind_damage=True)
         return self._end
 
     def _look_up_end(self, *, behind_damage: bool = False) -> int:
-        # The last segment's base offset is an end of the log too: its batches may not be written yet.
+        # If the last segment holds no batch yet, the log ends at its base offset.
         last = self.places()[-1]
         with open_seeker(last) as seeker:
             header = seeker.last_header(behind_damage=behind_damage)

@@ -1,4 +1,4 @@
-"""The rows of a single batch, wanted by whoever looks something up and not for what is read."""
+"""Decodes a single batch for a lookup."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def rows_of_batch(
     options: ReadOptions,
     on_damage: Callable[[Damage], None] = raise_damage,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows at or above offset `low` of the entry whose header was read, control records among them.
+    """The rows at or above offset `low` of the entry with this header, including control records.
 
     Raises
     ------
     CorruptBatchError, LimitError
-        It is damaged, and `on_damage` raises. A half-written one at the end of the log has no rows instead.
+        If it is damaged and `on_damage` raises. A torn batch at the end of the log yields no rows instead.
     """
     batches = ArrowBatches(columns, BlockPool())
     largest = options.max_decompressed_batch_bytes

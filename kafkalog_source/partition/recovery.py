@@ -1,11 +1,10 @@
-"""``mode=RECOVER``: partitions as a broker would leave them that starts after a crash.
+"""``mode=RECOVER``: partitions as a broker would leave them after its recovery from a crash.
 
-It is assumed that nothing is known to be on disk for good: every segment is
-checked, as by a broker without the file that a clean stop leaves and with a
-recovery point of 0. A broker that has a recovery point believes what lies below
-it. The checks are made once, while the read is planned, because all splits of a
-partition must agree: they cost one more reading of its segments, up to the first
-bad batch, without decompressing.
+Every segment is checked, as by a broker with a recovery point of 0 and without
+``.kafka_cleanshutdown``; a broker with a higher recovery point does not check
+what is below it. The checks are made once, while the read is planned, because
+all splits of a partition must agree. They cost one more pass over its segments,
+up to the first bad batch, without decompression.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from kafkalog_source.options.read_options import ReadOptions
     from kafkalog_source.segment.checks.recovery import RecoveryEnd
 
-_CUT_HERE = "a broker's recovery cuts the log here: {}"
-_CUT_BEFORE = "a broker's recovery deletes this segment, because it cuts the log in one before it"
+_CUT_HERE = "a broker's recovery truncates the log here: {}"
+_CUT_BEFORE = "a broker's recovery deletes this segment, because it truncates the log in an earlier one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Recovered:
     ----------
     log : PartitionLog
     left_out : tuple of Damage
-        What recovery takes away.
+        What recovery removes.
     bytes_read : int
     """
 
@@ -49,7 +48,7 @@ class Recovered:
 
 
 def recover(log: PartitionLog, options: ReadOptions) -> Recovered:
-    """What a broker's recovery leaves of a partition."""
+    """Compute what a broker's recovery would leave of a partition."""
     bytes_read = 0
     for number, segment in enumerate(log.segments):
         is_last = number == len(log.segments) - 1
@@ -67,13 +66,16 @@ def recover(log: PartitionLog, options: ReadOptions) -> Recovered:
 
 
 def as_cut(log: PartitionLog, number: int, size: int) -> PartitionLog:
-    """The partition up to the first `size` bytes of a segment, whose side files may know of what was behind."""
+    """The partition truncated to `size` bytes of segment `number`.
+
+    That segment loses its side files, whose entries may refer to the part that was cut off.
+    """
     last = replace(log.segments[number], size=size, offset_index=None, time_index=None, txn_index=None)
     return replace(log, segments=(*log.segments[:number], last), is_cut=True)
 
 
 def known_of(recovered: Recovered, low: int, high: int) -> list[tuple[SplitRange, Damage]]:
-    """What was left out, each with a range that says where it belongs, for a read of the offsets [low, high)."""
+    """What recovery removes, each with the range it would have been part of, for a read of the offsets [low, high)."""
     return [(_range(recovered.log, each, low, high), each) for each in recovered.left_out]
 
 

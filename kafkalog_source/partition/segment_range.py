@@ -1,4 +1,4 @@
-"""The range that reads all that is wanted of one segment, before it is cut."""
+"""The range that reads all wanted offsets of one segment, before it is cut."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def segment_range(
     history: TransactionHistory | None,
     origin: Origin | None,
 ) -> SplitRange:
-    """The whole of segment `number`, of which the offsets [low, high) `wanted` are read.
+    """The range over the whole of segment `number` that reads the `wanted` offsets [low, high).
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def segment_range(
         Of that segment.
     wanted : (int, int)
     history : TransactionHistory or None
-        What became of the transactions in the segment, if that is known.
+        The outcomes of the transactions in the segment, None if unknown.
     origin : Origin or None
     """
     low, high = wanted

@@ -1,4 +1,4 @@
-"""What a task reads: plain data that travels to a worker."""
+"""The split that a task reads: plain data, which is sent to a worker."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kafkalog_source.segment.span import Span
 
 @dataclass(frozen=True, slots=True)
 class TransactionHistory:
-    """What became of the transactions of a range of offsets; all that are not here are committed.
+    """The outcomes of the transactions in a range of offsets; those that are not listed are committed.
 
     Attributes
     ----------
     aborted : tuple of (int, int, int)
         Producer id, first offset and the marker's offset.
     open : tuple of (int, int)
-        Producer id and first offset of those that no marker ends.
+        Producer id and first offset of transactions without a marker.
     undecided : tuple of (int, int, int)
         Producer id, first and last offset of batches whose marker may be lost.
     """
@@ -37,20 +37,20 @@ class TransactionHistory:
 
 @dataclass(frozen=True, slots=True)
 class TransactionsAhead:
-    """What a task needs to find the history out itself, if it meets a transaction at all.
+    """What a task needs to resolve the outcomes itself, at its first transactional batch.
 
     Attributes
     ----------
     base_offset, bound : int
-        The segment's offsets lie in [base_offset, bound).
+        The segment's offsets are in [base_offset, bound).
     indexed : bool
         Whether it has a transaction index.
     last_base_offset, last_size : int
-        Of the partition's last segment when the read was planned: what came later is not looked at.
+        Of the partition's last segment when the read was planned; what was written later is ignored.
     is_single_file : bool
-        Whether neither side files nor other segments are to be consulted.
+        Whether neither side files nor other segments may be consulted.
     is_cut : bool
-        Whether more of the last segment is on disk than counts.
+        Whether recovery truncated the last segment, so that its file is larger than `last_size`.
     """
 
     base_offset: int
@@ -64,16 +64,16 @@ class TransactionsAhead:
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """What follows a segment, for whoever reads it to its end and finds that offsets are missing in between.
+    """The segment after a range's own, to detect missing offsets between the two.
 
     Attributes
     ----------
     path : str
         The next segment.
     base_offset : int
-        Its own.
+        The base offset of the next segment.
     wanted_below : int
-        Offsets below this one were asked for, as far as the next segment does not have them.
+        Offsets below this one are wanted; at most `base_offset`.
     cleaned : bool
         Whether the partition is known to be compacted.
     """
@@ -86,16 +86,17 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The log that a range was planned from, so that its offsets can be looked up again in what is there now.
+    """The log that a range was planned from, so that its offsets can be looked up again if files have changed.
 
     Attributes
     ----------
     path : str
         The partition's directory, or the segment itself if that was given by its own path.
     inode : int
-        Of that directory: another one under the same name is another log.
+        Of that path: a directory of the same name with another inode is another log.
     end : int or None
-        The offset after the last whole batch of the log, where that is the end of what is wanted and was looked up.
+        The offset after the last whole batch of the log; None if the read ends at an offset of its own, or if it was
+        not looked up.
     """
 
     path: str
@@ -114,17 +115,17 @@ class SplitRange:
     topic : str or None
     partition : int or None
     span : Span
-        The bytes, and what is known of the offsets in them.
+        The bytes of the range, and the bounds of the offsets in them.
     low, high : int
         Records with offsets in [low, high) are wanted.
     file_size, inode : int
-        Of the segment when the read was planned, to notice one that was replaced or cut since.
+        Of the segment when the read was planned, to detect one that was replaced or truncated since.
     transactions : TransactionHistory or TransactionsAhead or None
-        What became of them, or how to find out. None where nobody can ask.
+        The outcomes of its transactions, or how to resolve them; None for Kafka 0.7, which has none.
     continuation : Continuation or None
-        None for the last segment.
+        None for the last segment, and for Kafka 0.7.
     told_before : int
-        Damage that begins before this position is told by another range of the same batches.
+        Damage that begins before this position is reported by an earlier range of the same batches.
     origin : Origin or None
         None if the range is not looked up again when its file has changed.
     """
@@ -144,13 +145,13 @@ class SplitRange:
 
     @property
     def size(self) -> int:
-        """Bytes of the range."""
+        """Size of the range, in bytes."""
         return self.span.end - self.span.start
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Spark's unit of work: ranges that one task reads in this order.
+    """Spark's unit of work: the ranges that one task reads, in this order.
 
     Attributes
     ----------
@@ -164,14 +165,14 @@ class Split:
 
     @property
     def size(self) -> int:
-        """Bytes of all ranges."""
+        """Size of all ranges, in bytes."""
         return sum(each.size for each in self.ranges)
 
 
 def pack(ranges: list[SplitRange], target: int, open_cost: int, most_offsets: int | None = None) -> list[Split]:
-    """Put neighbouring ranges into splits of about `target` bytes, each range weighing `open_cost` more than its bytes.
+    """Pack neighbouring ranges into splits of about `target` bytes, counting `open_cost` more bytes for each range.
 
-    With `most_offsets` no split spans more offsets than that; the ranges must not, either.
+    With `most_offsets` no split spans more offsets than that; neither must any of the ranges.
     """
     splits: list[Split] = []
     packed: list[SplitRange] = []

@@ -30,11 +30,11 @@ def offset_at_time(
 ) -> int | None:
     """The first offset whose record has a timestamp of at least `timestamp_ms`; None if there is none.
 
-    The time index says where to begin in a segment; from there batches are read, and one is decoded only if its header
-    says that it may hold such a record. What `on_damage` lets pass is left out.
+    The search starts in each segment where its time index points; a batch is decoded only if its header shows that it
+    may hold such a record. Damage is passed to `on_damage`; if that returns, the region is skipped.
     """
     for place in offsets.places():
-        # Messages of Kafka 0.7 carry no time.
+        # Messages of Kafka 0.7 have no timestamp.
         if place.bound <= offsets.earliest or place.is_07:
             continue
         with Seeker(place) as seeker:
@@ -62,22 +62,22 @@ def _headers_from(
 ) -> Iterator[EntryHeader]:
     """The headers of the batches that may hold offsets from `start` on.
 
-    A wrong length would lead over batches that hold the time, and a wrong time past one of them. So a header is
-    believed when the checksum of its batch is right, for which all of it is read.
+    A corrupt length would skip batches that hold the time, and a corrupt timestamp a single one. So a header is trusted
+    only if the checksum of its batch is valid, for which the whole batch is read.
     """
     if not options.verify_checksums:
         yield from seeker.headers_from(start, on_damage)
         return
 
-    def tell(damage: Damage) -> None:
-        # What the time index proves to be older may be damaged.
+    def report(damage: Damage) -> None:
+        # Damage before `start` does not matter: the time index shows that the records there are older.
         if damage.last_offset is None or damage.last_offset >= start:
             on_damage(damage)
 
     place, is_last = seeker.place, seeker.place.bound == MAX_OFFSET
     position, end = seeker.start_of(start), seeker.source.size
     span = Span(position, end, place.least, place.bound, MAX_OFFSET, to_file_end=True, torn_is_benign=is_last)
-    for header in checked_headers(seeker.source, span, options.max_decompressed_batch_bytes, tell):
+    for header in checked_headers(seeker.source, span, options.max_decompressed_batch_bytes, report):
         if header.last_offset >= start:
             yield header
 
@@ -90,7 +90,7 @@ def _offset_in_batch(
     options: ReadOptions,
     on_damage: Callable[[Damage], None],
 ) -> int | None:
-    # A broker counts control records too (``FileRecords.searchForTimestamp``).
+    # A broker considers control records as well (``FileRecords.searchForTimestamp``).
     for rows in rows_of_batch(seeker.source, header, seeker.place, ["offset", "timestamp"], low, options, on_damage):
         found = _first_at_or_after(rows, timestamp_ms)
         if found is not None:
@@ -106,7 +106,10 @@ def _first_at_or_after(rows: pa.RecordBatch, timestamp_ms: int) -> int | None:
 
 
 def _times_ms(times: pa.Array) -> Iterator[int | None]:
-    """Timestamps in milliseconds, also those that microseconds cannot hold: the core leaves them behind their nulls."""
+    """Timestamps in milliseconds, including those beyond int64 microseconds.
+
+    For these the core marks the slot as null and stores milliseconds in it; 0 means no timestamp.
+    """
     slots = pa.Array.from_buffers(pa.int64(), len(times), [None, times.buffers()[1]], offset=times.offset)
     for is_valid, slot in zip(times.is_valid().to_pylist(), slots.to_pylist(), strict=True):
         if is_valid:

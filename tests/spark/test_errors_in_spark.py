@@ -39,7 +39,7 @@ def test_an_unknown_option_is_refused_at_load(spark: SparkSession, partition: Pa
 
 def test_a_broker_option_is_refused_at_load(spark: SparkSession, partition: Path) -> None:
     text = message_of(lambda: load(spark, partition, **{"kafka.bootstrap.servers": "localhost:9092"}))
-    assert "speaks to no broker" in text
+    assert "connects to no broker" in text
 
 
 def test_an_unknown_column_is_refused_and_lists_what_exists(spark: SparkSession, partition: Path) -> None:

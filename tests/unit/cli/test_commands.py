@@ -350,7 +350,7 @@ def test_dump_shows_damage_among_the_records(kafkalog: Kafkalog, harmed: Path) -
 def test_dump_shows_what_a_broker_would_keep(kafkalog: Kafkalog, harmed: Path) -> None:
     run = kafkalog("dump", harmed, "--mode", "RECOVER", "--columns", "offset")
     assert (run.status, run.out) == (0, "offset=0\n")
-    assert "a broker's recovery cuts the log here" in run.err
+    assert "a broker's recovery truncates the log here" in run.err
 
 
 def test_dump_shows_damage_alone(kafkalog: Kafkalog, harmed: Path) -> None:

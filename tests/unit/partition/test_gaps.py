@@ -93,7 +93,7 @@ def test_in_a_compacted_partition_a_gap_is_a_warning(tmp_path: Path, fail: bool,
     offsets, warnings = read(log, failOnDataLoss=fail, **cutting)
     assert offsets == [0, 1, 2, 3, 10, 11, 12, 13]
     assert len(warnings) == 1
-    assert "offsets 4 to 9 are neither here nor in the next segment" in warnings[0]
+    assert "offsets 4 to 9 are neither in this segment nor in the next one" in warnings[0]
 
 
 @pytest.mark.parametrize("low", [4, 6, 9])
@@ -128,7 +128,7 @@ DENSE: dict[str, list[Entry]] = {
 def test_gaps_inside_any_segment_tell_that_a_partition_was_compacted(tmp_path: Path, content: list[Entry]) -> None:
     log = log_of(tmp_path, (0, batches(0)), (10, content), (30, batches(30)))
     warnings = read(log)[1]
-    assert any("offsets 2 to 9 are neither here nor" in each for each in warnings)
+    assert any("offsets 2 to 9 are neither in this segment nor" in each for each in warnings)
 
 
 @pytest.mark.parametrize("content", DENSE.values(), ids=DENSE)

@@ -77,7 +77,7 @@ def test_what_is_left_out_is_warned_of_and_in_the_view(tmp_path: Path) -> None:
     directory = log_of(tmp_path, damaged(segment(0), 70), segment(1))
     with pytest.warns(DamageWarning) as caught:
         assert recovered(directory)[0] == []
-    assert "a broker's recovery cuts the log here: the batch's checksum is wrong" in str(caught[0].message)
+    assert "a broker's recovery truncates the log here: the batch's checksum is wrong" in str(caught[0].message)
     view = kafkalog_source.scan(directory, view="damage", mode="RECOVER").to_table().to_pylist()
     assert [(each["topic"], each["partition"], each["kind"]) for each in view] == [("topic", 0, "cut")] * 2
     assert view[1]["reason"].startswith(LATER)

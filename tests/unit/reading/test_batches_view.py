@@ -69,7 +69,7 @@ def test_the_report_counts_batches_as_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"isolationLevel": "read_committed"}, "whatever became of its transaction"),
+        ({"isolationLevel": "read_committed"}, "every batch on disk, committed or not"),
         ({"maxRecordsPerPartition": 5}, "whole batches"),
     ],
 )
