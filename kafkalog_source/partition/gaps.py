@@ -81,7 +81,7 @@ class GapChecks:
             file=each.path,
             found=f"{printable(follows.path)} as the next segment",
             expected=f"one that begins at offset {next_offset}",
-            remedy="Restore the missing segment, or set failOnDataLoss=false to read what is there",
+            remedy="Restore the missing segment, or set failOnDataLoss=false to read what is on disk",
         )
         if self._options.fail_on_data_loss:
             raise error

@@ -39,7 +39,7 @@ def check_07(log: PartitionLog, low: int, high: int, options: ReadOptions) -> It
                 file=each.path,
                 found=f"an end at offset {end}",
                 expected=f"{following.base_offset}, where the next segment starts",
-                remedy="Restore the missing bytes, or set failOnDataLoss=false to read what is there",
+                remedy="Restore the missing bytes, or set failOnDataLoss=false to read what is on disk",
             )
             if options.fail_on_data_loss:
                 raise error

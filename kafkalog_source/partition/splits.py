@@ -124,7 +124,7 @@ class SplitRange:
         The outcomes of its transactions, or how to resolve them; None for Kafka 0.7, which has none.
     continuation : Continuation or None
         None for the last segment, and for Kafka 0.7.
-    told_before : int
+    reported_before : int
         Damage that begins before this position is reported by an earlier range of the same batches.
     origin : Origin or None
         None if the range is not looked up again when its file has changed.
@@ -140,7 +140,7 @@ class SplitRange:
     inode: int
     transactions: TransactionHistory | TransactionsAhead | None = None
     continuation: Continuation | None = None
-    told_before: int = 0
+    reported_before: int = 0
     origin: Origin | None = None
 
     @property

@@ -1,1 +1,1 @@
-"""From options and a listing to splits."""
+"""Plans a read: from options and a listing to splits."""

@@ -1,4 +1,4 @@
-"""Topics and partitions that a read names and that are not there."""
+"""Topics and partitions that a read names and that do not exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def not_found(options: ReadOptions, listing: Listing) -> LogDirError | None:
-    """The error that names what `subscribe` or `assign` ask for and the listing has not; None if all is there."""
+    """The error that names what `subscribe` or `assign` choose and the listing lacks; None if nothing is missing."""
     found = {(log.topic, log.partition) for log in listing.partitions}
     topics = {topic for topic, _ in found}
     missing = [topic for topic in options.subscribe or () if topic not in topics]
@@ -23,5 +23,5 @@ def not_found(options: ReadOptions, listing: Listing) -> LogDirError | None:
     return LogDirError(
         f"not found: {', '.join(missing)}",
         file=", ".join(options.paths),
-        remedy="`kafkalog ls` shows what is there; failOnDataLoss=false reads the rest",
+        remedy="`kafkalog ls` lists the partitions on disk; failOnDataLoss=false reads the rest",
     )

@@ -1,4 +1,4 @@
-"""Which offsets of a partition a read wants: from options and what is on disk to [low, high)."""
+"""Computes the range of offsets [low, high) of a partition that a read wants, from its options and what is on disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ANY_TIME = -(2**63)
 
 
 class OffsetRanges(Ranges):
-    """Decides the range of each partition by the options of a read."""
+    """Computes the range of each partition by the options of a read."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
@@ -35,14 +35,14 @@ class OffsetRanges(Ranges):
 
     @property
     def warnings(self) -> list[str]:
-        """What was noticed while ranges were decided, with one sentence for all partitions of one kind."""
+        """The warnings so far, with one sentence for all partitions without a high watermark."""
         if not self._without_high_watermark:
             return self._warnings
         names = _list(self._without_high_watermark)
-        return [*self._warnings, f"no high watermark of {names} is known: what lies behind it is read too"]
+        return [*self._warnings, f"the high watermark of {names} is unknown: records above it are read too"]
 
     def check_named(self, partitions: set[tuple[str, int]]) -> None:
-        """Refuse offsets or timestamps that do not name exactly the partitions read, as Spark's source does."""
+        """Refuse offsets or timestamps that do not name exactly the partitions to read, as Spark's source does."""
         for limit in (self._starting, self._ending):
             named = limit.offsets if limit.offsets is not None else limit.timestamps_ms
             if named is None:
@@ -57,7 +57,7 @@ class OffsetRanges(Ranges):
                 )
 
     def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
-        """The offsets [low, high) wanted; `high` is `MAX_OFFSET` when all up to the end are."""
+        """The wanted offsets [low, high); `high` is `MAX_OFFSET` if all up to the end of the log are wanted."""
         self._check_log_start(offsets)
         visible_end = self._read_up_to(offsets.log)
         high = min(self._end(offsets), visible_end)
@@ -68,7 +68,7 @@ class OffsetRanges(Ranges):
         return low, high
 
     def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
-        """The range [low, high) up to the last stable offset; a time is found below that, or not at all."""
+        """The range [low, high) up to the last stable offset, below which a starting timestamp must be found."""
         if stable <= low < high and _timestamp(self._starting, offsets.log) is not None:
             self._check_time_may_be_missing(offsets.log)
         return low, stable
@@ -96,9 +96,9 @@ class OffsetRanges(Ranges):
         if _is_lost(offsets, wanted):
             self._data_loss(limit, offsets, wanted)
             if offsets.log.is_cut:
-                # All before the cut was checked, so that no row lies behind it, and all that is cut off is to be told.
+                # Everything up to the cut is valid, so there is no row after it, and all that was cut off is reported.
                 return max(offsets.earliest, min(wanted, offsets.latest))
-        # Where the log seems to end before the start, rows below it were not asked for.
+        # Not limited to the end of the log: rows below the start are not wanted even if the log ends before it.
         return max(wanted, offsets.earliest)
 
     def _end(self, offsets: PartitionOffsets) -> int:
@@ -115,9 +115,9 @@ class OffsetRanges(Ranges):
         return wanted
 
     def _first_wanted(self, offsets: PartitionOffsets, low: int) -> int:
-        """The first offset asked for, which may lie below all that is on disk."""
+        """The first wanted offset, which may be below all offsets on disk."""
         if _timestamp(self._starting, offsets.log) is not None:
-            # Where a local record is older than the time, those before it are taken to be older too.
+            # If a local record is older than the timestamp, records before it are assumed to be older too.
             return low if low > self._first_with_time(offsets) else 0
         wanted = _offset(self._starting, offsets.log)
         return 0 if wanted is None or wanted == _EARLIEST else wanted
@@ -127,7 +127,7 @@ class OffsetRanges(Ranges):
         return offsets.earliest if found is None else found
 
     def _check_remote(self, offsets: PartitionOffsets, remote: RemotePart) -> None:
-        """Refuse, or warn of, offsets that a broker would read from remote storage."""
+        """Refuse offsets that a broker would read from remote storage, or warn of them."""
         local = offsets.earliest
         problem = remote.text
         if _timestamp(self._starting, offsets.log) is not None:
@@ -144,7 +144,7 @@ class OffsetRanges(Ranges):
         self._warnings.append(str(error))
 
     def _read_up_to(self, log: PartitionLog) -> int:
-        """Where readUpTo ends every range: at the high watermark, if that is asked for and known."""
+        """The offset at which readUpTo ends every range: the high watermark, if it is chosen and known."""
         if self._options.read_up_to != "highWatermark":
             return MAX_OFFSET
         if log.high_watermark is None:
@@ -153,24 +153,24 @@ class OffsetRanges(Ranges):
         return log.high_watermark
 
     def _check_log_start(self, offsets: PartitionOffsets) -> None:
-        """Warn of a log start offset behind the end: nothing of the log is read then."""
+        """Warn of a log start offset after the end of the log, of which nothing is read then."""
         log = offsets.log
         start = log.log_start_offset
         if start is None or self._options.include_deleted or start <= log.segments[-1].base_offset:
             return
         if not offsets.is_within_end(start):
             self._warnings.append(
-                f"{printable(log.path)}: the log start offset is {start}, and the log ends at {offsets.end}: all of it "
-                "counts as deleted, or its last segment is missing; includeDeleted=true shows what is there"
+                f"{printable(log.path)}: the log start offset is {start}, but the log ends at {offsets.end}: all of it "
+                "is deleted, or its last segment is missing; includeDeleted=true reads what is on disk"
             )
 
     def _on_damage(self, damage: Damage) -> None:
-        """Warn of damage among the batches that a time was looked for in, if the mode lets it pass."""
+        """Handle damage in the batches that are searched for a timestamp: warn of it if the mode tolerates it."""
         if not goes_on_behind_damage(self._options):
             raise_damage(damage)
             return
-        warning = f"{damage.to_text()}; records of the time that was looked for may be lost there"
-        # The start and the end of the range may both be looked for there.
+        warning = f"{damage.to_text()}; records at or after the wanted timestamp may be lost there"
+        # The searches for the start and for the end of the range may both find it.
         if damage.kind is not Kind.TORN and warning not in self._warnings:
             self._warnings.append(warning)
 
@@ -179,11 +179,11 @@ class OffsetRanges(Ranges):
         what = "below the log start offset, and so deleted" if is_deleted else "not on disk"
         if not is_deleted and wanted < offsets.earliest and offsets.remote is not None:
             what += f", and {offsets.remote.text}"
-        choices = ["Choose offsets that are there", "set failOnDataLoss=false to read what is"]
+        choices = ["Choose offsets in that range", "set failOnDataLoss=false to read what is on disk"]
         if is_deleted:
             choices.insert(1, "set includeDeleted=true")
         error = DataLossError(
-            f"{limit.option} asks for an offset of {_name(offsets.log)} that is {what}",
+            f"{limit.option} names an offset of {_name(offsets.log)} that is {what}",
             file=offsets.log.path,
             found=wanted,
             expected=f"{offsets.earliest} to {offsets.latest}",
@@ -195,7 +195,7 @@ class OffsetRanges(Ranges):
 
 
 def _is_lost(offsets: PartitionOffsets, wanted: int) -> bool:
-    """Whether an offset is neither on disk, nor where its absence is reported for the whole range."""
+    """Whether an offset is not on disk and no check of the whole range reports its absence."""
     if wanted < offsets.earliest:
         remote = offsets.remote
         return remote is None or not remote.is_expected or wanted < remote.first_offset
@@ -209,7 +209,7 @@ def _timestamp(limit: OffsetLimit, log: PartitionLog) -> int | None:
 
 
 def _offset(limit: OffsetLimit, log: PartitionLog) -> int | None:
-    """The offset asked for; None where a keyword stands, which is the default at its end of the range."""
+    """The offset that an option names; None for a keyword, which is the default for its end of the range."""
     if limit.offsets is None or log.topic is None or log.partition is None:
         return None
     return limit.offsets[log.topic][log.partition]

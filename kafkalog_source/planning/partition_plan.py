@@ -1,8 +1,8 @@
-"""One partition on its way from what was listed to the ranges that are read, stage by stage.
+"""The plan of one partition, in stages from the listed segments to the ranges that are read.
 
-Recovered (mode=RECOVER), limited to the offsets that are wanted, stopped at the
-last stable offset (read_committed), traced to where the log ends, and cut into
-ranges. Each stage takes a plan and gives the next one.
+The stages are: recovered (mode=RECOVER), limited to the wanted offsets, stopped at
+the last stable offset (read_committed), traced to the end of the log, and cut into
+ranges. Each stage takes a plan and returns the next one.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ __all__ = ["PartitionPlan", "cut", "left_out", "limited", "recovered", "stopped"
 
 @dataclass(frozen=True, slots=True)
 class PartitionPlan:
-    """What is wanted of one partition, as far as the stages so far have decided.
+    """The plan of one partition after some of the stages.
 
     Attributes
     ----------
     offsets : PartitionOffsets
-        The partition, as recovery leaves it where only that is read.
+        The partition; with mode=RECOVER as recovery leaves it.
     recovered : Recovered or None
-        What recovery takes away.
+        The result of recovery, with mode=RECOVER.
     low, high : int
         The offsets [low, high) are read.
     history : PartitionHistory or None
-        What became of the transactions, where that decides what is read.
+        The outcomes of transactions, if they decide what is read (read_committed).
     origin : Origin or None
-        What tells tasks whether the log still is the one that was planned.
+        The identity of the log, by which tasks detect that it has changed since.
     """
 
     offsets: PartitionOffsets
@@ -63,14 +63,14 @@ class PartitionPlan:
 
     @property
     def bytes_read(self) -> int:
-        """What was read to plan this, but for cutting."""
+        """Bytes read for the stages before `cut`."""
         found = self.offsets.bytes_read
         found += 0 if self.recovered is None else self.recovered.bytes_read
         return found + (0 if self.history is None else self.history.bytes_read)
 
 
 def recovered(log: PartitionLog, options: ReadOptions) -> PartitionPlan:
-    """A partition that was listed; with mode=RECOVER what a broker's recovery leaves of it."""
+    """The first stage: a listed partition; with mode=RECOVER what a broker's recovery leaves of it."""
     if options.mode != "RECOVER":
         return PartitionPlan(PartitionOffsets(log, options.include_deleted))
     found = recover(log, options)
@@ -78,13 +78,13 @@ def recovered(log: PartitionLog, options: ReadOptions) -> PartitionPlan:
 
 
 def limited(plan: PartitionPlan, ranges: Ranges) -> PartitionPlan:
-    """Limited to the offsets that are wanted."""
+    """The plan limited to the wanted offsets."""
     low, high = ranges.range_of(plan.offsets)
     return replace(plan, low=low, high=high)
 
 
 def stopped(plan: PartitionPlan, ranges: Ranges, options: ReadOptions) -> PartitionPlan:
-    """With read_committed, stopped at the last stable offset."""
+    """The plan stopped at the last stable offset, with read_committed."""
     offsets, low, high = plan.offsets, plan.low, plan.high
     if options.isolation_level != "read_committed" or offsets.log.segments[0].is_07:
         return plan
@@ -94,29 +94,29 @@ def stopped(plan: PartitionPlan, ranges: Ranges, options: ReadOptions) -> Partit
 
 
 def traced(plan: PartitionPlan) -> PartitionPlan:
-    """With what tasks need to find the offsets again when files have changed."""
+    """The plan with the origin that tasks need to find its offsets again if files have changed."""
     return replace(plan, origin=plan.offsets.origin(plan.high)) if plan.low < plan.high else plan
 
 
 def cut(plan: PartitionPlan, target: int, options: ReadOptions, report: Report) -> Iterator[SplitRange]:
-    """Ranges of about `target` bytes, none with more records than maxRecordsPerPartition."""
+    """Yield ranges of about `target` bytes, none with more records than maxRecordsPerPartition."""
     for place, whole in _segment_ranges(plan):
         for each in _cut_by_bytes(whole, place, target, report):
             yield from _cut_by_records(each, options, report)
 
 
 def left_out(plan: PartitionPlan) -> list[tuple[SplitRange, Damage]]:
-    """What recovery takes away of the offsets that are wanted, so that it is reported once."""
+    """What recovery removes of the wanted offsets, so that it is reported once."""
     return [] if plan.recovered is None else known_of(plan.recovered, plan.low, plan.high)
 
 
 def _segment_ranges(plan: PartitionPlan) -> Iterator[tuple[SegmentPlace, SplitRange]]:
-    """The segments that hold offsets which are wanted, each with the range that reads all of it."""
+    """The segments with wanted offsets, each with the range that reads all of them."""
     log, low, high = plan.offsets.log, plan.low, plan.high
     if low >= high:
         return
     for number, (segment, place) in enumerate(zip(log.segments, plan.offsets.places(), strict=True)):
-        # An empty segment holds no rows, but before another one it is a gap.
+        # An empty segment holds no rows; but if another segment follows, it is a gap that has to be reported.
         to_read = segment.size > 0 or segment is not log.segments[-1]
         if place.bound > low and place.least < high and to_read:
             history = None if plan.history is None else plan.history.of_segment(number)
@@ -125,7 +125,7 @@ def _segment_ranges(plan: PartitionPlan) -> Iterator[tuple[SegmentPlace, SplitRa
 
 def _cut_by_bytes(whole: SplitRange, place: SegmentPlace, target: int, report: Report) -> Iterator[SplitRange]:
     if whole.low <= place.least and whole.file_size <= target:
-        # The common case, a segment that is read as a whole, costs not even an open file.
+        # The common case, a small segment that is read whole, does not even open the file.
         yield whole
         return
     with open_seeker(place) as seeker:
@@ -143,7 +143,7 @@ def _cut_by_bytes(whole: SplitRange, place: SegmentPlace, target: int, report: R
 
 
 def _cuts_below(seeker: Seeker, start: int, end: int, target: int, high: int) -> Iterator[Cut]:
-    """The places to cut at, up to the first from which on all offsets are `high` or more, where nothing is wanted."""
+    """The positions to cut at, up to the first one with only offsets of at least `high` after it."""
     for each in seeker.cuts(start, end, target):
         yield each
         if each.least >= high:
@@ -151,10 +151,10 @@ def _cuts_below(seeker: Seeker, start: int, end: int, target: int, high: int) ->
 
 
 def _pieces(whole: SplitRange, start: int, cuts: list[Cut]) -> Iterator[SplitRange]:
-    """`whole` from position `start` on, in pieces that end where the next one begins."""
+    """`whole` from position `start` on, in pieces that are contiguous."""
     least = whole.span.least
     for each in cuts:
-        # A v0 or v1 wrapper at the cut tells its last offset only: what it holds is the next piece's.
+        # A v0 or v1 wrapper at the cut has only its last offset in the header; its records belong to the next piece.
         span = replace(whole.span, start=start, end=each.position, least=least, bound=each.least, to_file_end=False)
         yield replace(whole, span=span, continuation=None)
         start, least = each.position, each.least

@@ -1,4 +1,4 @@
-"""From options to splits: which partitions, which offsets of each, cut and packed."""
+"""Plans a read: chooses partitions and offsets by its options, then cuts and packs them into splits."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The splits of a read, and the report of what was chosen and left out."""
+    """The splits of a read, and a report of what was chosen and left out."""
 
     splits: list[Split]
     report: Report
 
 
 def plan_read(options: ReadOptions, piece_bytes: int | None = None) -> Plan:
-    """Decide what to read.
+    """Plan a read.
 
     Parameters
     ----------
     options : ReadOptions
     piece_bytes : int, optional
-        Cut finer than maxPartitionBytes says, at about this many bytes.
+        Size in bytes at which to cut, if it is smaller than maxPartitionBytes.
 
     Raises
     ------
     LogDirError, OptionError, DataLossError
-        A path, partition or offset asked for is not there.
+        If a path, partition or offset that the options name does not exist.
     """
     return until_files_stay(lambda: _plan(options, piece_bytes), options.paths)
 
@@ -66,7 +66,7 @@ def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
 def plan_ranges(
     options: ReadOptions, logs: Sequence[PartitionLog], ranges: Ranges, report: Report, piece_bytes: int | None = None
 ) -> Plan:
-    """Cut and pack what is wanted of some partitions.
+    """Plan the wanted ranges of some partitions.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def plan_ranges(
         Each with at least one segment.
     ranges : Ranges
     report : Report
-        Takes what is chosen and noticed.
+        Receives counts and warnings.
     piece_bytes : int, optional
         As for `plan_read`.
     """
@@ -91,7 +91,7 @@ def plan_ranges(
 
 
 def _split_up(plans: Sequence[PartitionPlan], options: ReadOptions, report: Report, target: int) -> list[Split]:
-    """Cut and pack the partitions, more finely until there are as many splits as minPartitions asks for."""
+    """Cut and pack the partitions, into smaller pieces until there are at least minPartitions splits."""
     splits = _splits(plans, options, report, target, options.open_cost_in_bytes)
     wanted = options.min_partitions or 0
     target = min(target, max(1, sum(each.size for each in splits) // max(1, wanted)))
@@ -106,7 +106,7 @@ def _split_up(plans: Sequence[PartitionPlan], options: ReadOptions, report: Repo
 def _splits(
     plans: Sequence[PartitionPlan], options: ReadOptions, report: Report, target: int, open_cost: int
 ) -> list[Split]:
-    """Splits of about `target` bytes; what recovery takes away is one without ranges."""
+    """Splits of about `target` bytes; what recovery removes is reported by a split without ranges."""
     ranges = [each for plan in plans for each in cut(plan, target, options, report)]
     known = tuple(each for plan in plans for each in left_out(plan))
     packed = pack(ranges, target, open_cost, options.max_records_per_partition)
@@ -114,7 +114,7 @@ def _splits(
 
 
 def _fill(report: Report, plans: Sequence[PartitionPlan], logs: Sequence[PartitionLog], splits: list[Split]) -> None:
-    """Write what was chosen into the report."""
+    """Add the counts of what was chosen to the report."""
     report.splits = len(splits)
     report.topics = len({log.topic for log in logs})
     report.partitions = len(logs)
@@ -126,7 +126,7 @@ def _fill(report: Report, plans: Sequence[PartitionPlan], logs: Sequence[Partiti
 
 
 def check_found(options: ReadOptions, listing: Listing, report: Report) -> None:
-    """Every topic and partition asked for by name has to be there."""
+    """Raise or warn if a topic or partition that the options name does not exist."""
     error = not_found(options, listing)
     if error is None:
         return

@@ -1,4 +1,4 @@
-"""Who decides which offsets of a partition a plan is to cover: options, a stream's micro-batch, or a single place."""
+"""The interface that gives a plan its range of each partition: from options, a micro-batch or a single offset."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ __all__ = ["Ranges"]
 
 
 class Ranges:
-    """Decides by `range_of` alone, unless more is overridden."""
+    """The ranges of a plan. A subclass has to override only `range_of`."""
 
     @property
     def warnings(self) -> list[str]:
-        """What was noticed."""
+        """The warnings so far."""
         return []
 
     def check_named(self, partitions: set[tuple[str, int]]) -> None:
-        """Compare the partitions that options name with those that there are."""
+        """Raise if the partitions that options name are not those that exist."""
 
     def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
-        """The offsets [low, high) wanted."""
+        """The wanted offsets [low, high)."""
         raise NotImplementedError
 
     def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
-        """The range [low, high) as far as it lies below the last stable offset."""
+        """The range [low, high) limited to offsets below the last stable offset."""
         return low, high
 
     def known_transactions(self, offsets: PartitionOffsets, low: int) -> KnownTransactions | None:
-        """What is remembered of transactions at an offset not above `low`."""
+        """The transactions known from an earlier pass at an offset of at most `low`; None if there was none."""
         return None

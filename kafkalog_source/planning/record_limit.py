@@ -1,4 +1,4 @@
-"""maxRecordsPerPartition: ranges that span no more offsets than that."""
+"""maxRecordsPerPartition: cuts ranges so that none spans more offsets."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ if TYPE_CHECKING:
 
 
 def limit_records(whole: SplitRange, most: int, options: ReadOptions) -> Iterator[SplitRange]:
-    """`whole` in ranges of at most `most` records each, cut where batches begin.
+    """Cut `whole` at batch boundaries into ranges of at most `most` records each.
 
-    A batch of more records is named by several ranges, each of which wants other offsets of it. What a header says of
-    offsets and counts may be wrong, and a range for every `most` offsets of what it says would take all memory: so such
-    a batch is decoded, and cut at offsets that it has. It is cut into no more ranges than it has bytes. What lies
-    behind the last header that can be walked makes a range of its own.
+    A batch with more records is part of several ranges, each of which wants other offsets of it. The offsets and the
+    count in its header may be corrupt, and a range for every `most` offsets that the header claims could exhaust
+    memory: so such a batch is decoded, and cut at offsets that it contains, into at most as many ranges as it has
+    bytes. What follows the last header that can be walked is a range of its own.
     """
     if whole.size == 0:
-        # There are no offsets to count, yet the range is read for what is missing behind it.
+        # There are no offsets to count, but reading the range reports a gap after it.
         yield replace(whole, high=whole.low)
         return
     low = max(whole.low, whole.span.least)
     start = end = whole.span.start
     next_offset = low
-    least, told = whole.span.least, 0
-    # What a wrapper holds is not cut off at offsets of the batch before it, or nobody would see that it contradicts it.
+    least, reported = whole.span.least, 0
+    # The span of a piece begins at the end of the batch before it, so that a wrapper with lower offsets is detected.
     piece = whole
     for source, header in _headers(whole):
         if header.last_offset >= low + most:
             if end > start:
-                yield _range(piece, start, end, low, next_offset, told)
-            start, told = header.position, 0
+                yield _range(piece, start, end, low, next_offset, reported)
+            start, reported = header.position, 0
             piece = replace(whole, span=replace(whole.span, least=least))
-            # A wrapper carries the offset of its last record only.
+            # The header of a wrapper has only the offset of its last record.
             low = next_offset if header.record_count is None else max(low, header.first_offset)
             may_hold_more = header.record_count is None or header.record_count > most
             if may_hold_more and header.last_offset >= low + most and low + most < whole.high:
                 for cut in _cuts_inside(source, header, piece, low, most, options):
-                    yield _range(piece, start, header.position + header.size, low, cut, told)
-                    low, told = cut, header.position + header.size
+                    yield _range(piece, start, header.position + header.size, low, cut, reported)
+                    low, reported = cut, header.position + header.size
         end = header.position + header.size
         least = header.last_offset + 1
         next_offset = min(whole.high, least)
     if end > start and low < next_offset:
-        yield _range(piece, start, end, low, next_offset, told)
+        yield _range(piece, start, end, low, next_offset, reported)
     if end < whole.span.end and next_offset < whole.high:
-        # Its offsets lie above those before it, or a wrong one among these would hide all that follow.
-        behind = _range(whole, end, whole.span.end, next_offset, whole.high, 0)
-        yield replace(behind, span=replace(behind.span, least=least))
+        # Its least offset is set as well: a corrupt offset here would otherwise hide all batches after it.
+        rest = _range(whole, end, whole.span.end, next_offset, whole.high, 0)
+        yield replace(rest, span=replace(rest.span, least=least))
 
 
 def _cuts_inside(
@@ -68,7 +68,7 @@ def _cuts_inside(
 ) -> list[int]:
     """The offsets in [low, whole.high) of a batch at which ranges of at most `most` of its records begin.
 
-    None of them if it cannot be decoded: whoever reads it is told why.
+    Empty if the batch cannot be decoded; reading it reports why.
     """
     place = SegmentPlace(whole.path, whole.span.least, whole.span.bound)
     most = max(most, -(-(header.record_count or 0) // header.size))
@@ -88,7 +88,7 @@ def _cuts_inside(
 
 
 def _headers(whole: SplitRange) -> Iterator[tuple[LocalFile, EntryHeader]]:
-    """The headers of batches that may hold wanted records, and those before the first of them."""
+    """The headers of the batches in the range that may hold wanted records."""
     with LocalFile(whole.path) as source:
         check_inode(source, whole.inode)
         for header in walk_headers(source, whole.span.start, whole.span.least, whole.span.bound):
@@ -98,16 +98,16 @@ def _headers(whole: SplitRange) -> Iterator[tuple[LocalFile, EntryHeader]]:
                 yield source, header
 
 
-def _range(whole: SplitRange, start: int, end: int, low: int, high: int, told_before: int) -> SplitRange:
+def _range(whole: SplitRange, start: int, end: int, low: int, high: int, reported_before: int) -> SplitRange:
     to_file_end = whole.span.to_file_end and end == whole.span.end
     span = replace(whole.span, start=start, end=end, stop=high, to_file_end=to_file_end)
-    return replace(whole, span=span, low=low, high=high, told_before=told_before)
+    return replace(whole, span=span, low=low, high=high, reported_before=reported_before)
 
 
 def is_damaged(whole: SplitRange, largest_batch: int) -> tuple[bool, int]:
-    """Whether a checksum or an offset in the range is wrong, and how many bytes were read to find out.
+    """Whether a checksum or an offset in the range is invalid, and the number of bytes read for the check.
 
-    Offsets that are wrong cut it in wrong places, so that a read which goes on behind damage does not cut it at all.
+    Invalid offsets would cut the range at wrong positions, so that a read that skips damage does not cut it at all.
     """
     with LocalFile(whole.path) as source:
         check_inode(source, whole.inode)

@@ -1,1 +1,1 @@
-"""From splits to Arrow batches, and `scan`, which plans and reads without Spark."""
+"""Reads splits into Arrow batches; and `scan`, which plans and reads without Spark."""

@@ -1,8 +1,8 @@
-"""Ranges whose file has changed since the read was planned: their offsets are looked up in what is there now.
+"""Ranges whose file has changed since the read was planned: their offsets are looked up again.
 
-A broker rolls, compacts and deletes segments while they are read. What was planned is a range of offsets, so that a
-task can find it again by itself: in the segment that compaction put in the place of others, or in the last one after
-its preallocated end was cut off. What compaction removed is gone, as it would be for a consumer.
+A broker rolls, compacts and deletes segments while they are read. A plan names offsets, so that a task can find them
+again by itself: in the segment with which compaction replaced others, or in the last one after its preallocated end
+was truncated. Records that compaction removed are missing, as they would be for a consumer.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FoundAgain:
-    """What is there now of the offsets of a range.
+    """The offsets of a range as they are on disk now.
 
     Attributes
     ----------
     ranges : tuple of SplitRange
     losses : tuple of DataLossError
-        For offsets that are no longer there.
+        For offsets that are no longer on disk.
     bytes_read : int
-        Read to find out.
+        Bytes read for the lookup.
     """
 
     ranges: tuple[SplitRange, ...] = ()
@@ -54,15 +54,15 @@ def look_up_again(each: SplitRange, reached: int | None, error: KafkaLogError, o
     ----------
     each : SplitRange
     reached : int or None
-        Offsets below it have been read; None if nobody knows which.
+        Offsets below it have been read; None if it is unknown which.
     error : KafkaLogError
-        What made it necessary.
+        The error that made the lookup necessary.
     options : ReadOptions
 
     Raises
     ------
     KafkaLogError
-        `error`, if nothing tells whether what is there now is what was planned.
+        `error`, if it cannot be determined which offsets are left to read.
     """
     origin, end = each.origin, _planned_end(each)
     if origin is None or end is None or reached is None or options.mode == "RECOVER":
@@ -74,9 +74,9 @@ def look_up_again(each: SplitRange, reached: int | None, error: KafkaLogError, o
 
 
 def _planned_end(each: SplitRange) -> int | None:
-    """The offset at which the range ends; None if that is where the log ended and nobody looked up where that was."""
+    """The offset at which the range ends; None if it ends with the log, whose end was not looked up."""
     if each.span.base_07 is not None:
-        # Its offsets are positions, which mean nothing in another file.
+        # Offsets of Kafka 0.7 are positions, which are meaningless in another file.
         return None
     end = min(each.high, each.span.bound)
     if end < MAX_OFFSET:
@@ -101,10 +101,10 @@ def _look_up(each: SplitRange, origin: Origin, low: int, end: int) -> FoundAgain
 
 
 def _listed(path: str) -> PartitionLog | None:
-    """The partition, or None if it is gone or has no segment."""
+    """The partition, or None if it no longer exists or has no segment."""
     if not os.path.lexists(path):
         return None
-    # Links were judged when the read was planned, against a root that is not known here.
+    # Links were checked when the read was planned, against a root that is not known here.
     listing = list_logs([path], wanted=lambda *_: True, follow_symlinks=True)
     return next((log for log in listing.partitions if log.segments), None)
 
@@ -119,7 +119,7 @@ def _ranges(each: SplitRange, offsets: PartitionOffsets, low: int, end: int) -> 
             continue
         found = segment_range(log, number, place, (low, end), history, origin)
         if isinstance(known, TransactionsAhead) and found.transactions is not None:
-            # Markers that came after the plan do not count: other tasks may not have seen them.
+            # Keeps the planned end of the log: other tasks may not have seen markers that were written later.
             found = replace(found, transactions=replace(known, base_offset=place.least, bound=place.bound))
         if low > place.least:
             with open_seeker(place) as seeker:

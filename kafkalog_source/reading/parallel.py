@@ -1,4 +1,4 @@
-"""Splits read by several threads, their Arrow batches given in the order of the splits."""
+"""Reads splits in several threads and returns their Arrow batches in the order of the splits."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     Results: TypeAlias = "Queue[pa.RecordBatch | _End]"
 
 _BATCHES_AHEAD = 16
-"""Arrow batches that a thread may be ahead of the reader of its split."""
+"""Arrow batches that a thread may read ahead of the consumer."""
 _SPLITS_AHEAD = 2
-"""Splits that may be begun, or read and not yet taken, beside one for each thread."""
+"""Splits that may be started or wait for the consumer, in addition to one for each thread."""
 _POLL_SECONDS = 0.1
 
 
 class _End:
-    """What a split's queue ends with: nothing, or what went wrong."""
+    """The last item in a split's queue, with the error if reading it failed."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
 
 
 def read_in_order(splits: Sequence[Split], readers: Sequence[SplitReader]) -> Iterator[pa.RecordBatch]:
-    """The Arrow batches of all splits, in order, read by one thread for each reader.
+    """Yield the Arrow batches of all splits in order, read by one thread for each reader.
 
-    Memory is bounded: a thread waits when it is `_BATCHES_AHEAD` batches ahead of whoever takes them, or when
-    `_SPLITS_AHEAD` splits wait to be taken. Threads end when all is read, when a split fails, or when the iterator is
-    closed.
+    Memory is bounded: a thread waits while it is `_BATCHES_AHEAD` batches ahead of the consumer, or while
+    `_SPLITS_AHEAD` splits wait for the consumer. Threads end when all splits are read, when a split fails, or when the
+    iterator is closed.
     """
-    crew = _Crew(splits, len(readers) + _SPLITS_AHEAD)
-    threads = [threading.Thread(target=crew.work, args=(reader,), daemon=True) for reader in readers]
+    queue = _SplitQueue(splits, len(readers) + _SPLITS_AHEAD)
+    threads = [threading.Thread(target=queue.work, args=(reader,), daemon=True) for reader in readers]
     try:
         for thread in threads:
             thread.start()
-        for results in crew.results():
+        for results in queue.results():
             yield from _until_end(results)
     finally:
-        crew.stop()
+        queue.stop()
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
@@ -63,10 +63,11 @@ def _until_end(results: Results) -> Iterator[pa.RecordBatch]:
         yield item
 
 
-class _Crew:
-    """The splits that wait, and a queue of results for each split, in order.
+class _SplitQueue:
+    """The splits that are not started yet, and a queue of results for each split, in order.
 
-    At most `ahead` splits are begun and not yet taken whole: small splits never fill their queues.
+    At most `ahead` splits are started and not yet fully consumed: this bounds memory also for small splits, which
+    never fill their queues.
     """
 
     def __init__(self, splits: Sequence[Split], ahead: int) -> None:
@@ -81,7 +82,7 @@ class _Crew:
             self._places.release()
 
     def work(self, reader: SplitReader) -> None:
-        """Take splits until none waits."""
+        """Read splits until none is left."""
         while self._wait_for_place():
             try:
                 split, results = self._waiting.popleft()
@@ -92,7 +93,7 @@ class _Crew:
                     if not self._put(results, batch):
                         return
                 self._put(results, _End())
-            except BaseException as error:  # handed to the thread that takes the results
+            except BaseException as error:  # re-raised in the consumer's thread
                 self._put(results, _End(error))
                 return
 
@@ -100,14 +101,14 @@ class _Crew:
         self._stopped.set()
 
     def _wait_for_place(self) -> bool:
-        """Wait until another split may be begun; False when reading was stopped."""
+        """Wait until another split may be started; False if reading was stopped."""
         while not self._stopped.is_set():
             if self._places.acquire(timeout=_POLL_SECONDS):
                 return True
         return False
 
     def _put(self, results: Results, item: pa.RecordBatch | _End) -> bool:
-        """Wait for room; False when reading was stopped."""
+        """Put an item when there is space in the queue; False if reading was stopped."""
         while not self._stopped.is_set():
             try:
                 results.put(item, timeout=_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""Opening the very file that was planned to be read, whatever a broker has called it since."""
+"""Opens the file that a range was planned from, even if a broker has renamed it since."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
     from kafkalog_source.partition.splits import SplitRange
 
-_REPLACED = "Something cut or replaced it meanwhile: read again, or read a snapshot of the directory"
+_REPLACED = "It was truncated or replaced meanwhile: read again, or read a snapshot of the directory"
 _GONE = "Retention or compaction removed it meanwhile: read again, or read a snapshot of the directory"
 
 
 def open_planned(each: SplitRange) -> LocalFile:
     """Open the file of a range.
 
-    A broker that is about to delete a segment renames it first, and one that puts a compacted segment in place gives
-    it its final name last. The inode stays the same.
+    A broker renames a segment before it deletes it, and gives a compacted segment its final name last. The inode stays
+    the same.
 
     Raises
     ------
     FileChangedError
-        It is gone, another file has taken its place, or the end that it had as the last segment was cut off.
+        If the file is gone or was replaced, or if it was truncated while it was the last segment.
     DataLossError
-        An older segment has another size: no broker does that.
+        If a segment other than the last has another size, which no broker causes.
     """
     found: list[LocalFile] = []
     for path in _names(each.path):
@@ -40,13 +40,13 @@ def open_planned(each: SplitRange) -> LocalFile:
         found.append(source)
     if found:
         raise _replaced(found[0], each)
-    raise FileChangedError("the file is gone since the read was planned", file=each.path, remedy=_GONE)
+    raise FileChangedError("the file was removed after the read was planned", file=each.path, remedy=_GONE)
 
 
 def gone(each: SplitRange, low: int, high: int) -> DataLossError:
-    """The error for a file that is gone, and with it the offsets [low, high)."""
+    """The error for a file that was removed or replaced, and with it the offsets [low, high)."""
     return DataLossError(
-        "the file is gone or has changed since the read was planned, and records with it",
+        "the file was removed or replaced after the read was planned, and records are missing",
         file=each.path,
         found=f"{offsets_text(low, high - 1)} in no segment of the directory",
         remedy=_GONE,
@@ -54,9 +54,9 @@ def gone(each: SplitRange, low: int, high: int) -> DataLossError:
 
 
 def another_log(each: SplitRange, directory: str, low: int, high: int) -> DataLossError:
-    """The error for a directory that is another one than that which was listed, under the same name."""
+    """The error for a directory that was replaced by another one of the same name."""
     return DataLossError(
-        "the partition's directory was replaced since the read was planned, so that its records may be of another log",
+        "the partition's directory was replaced after the read was planned; its records may be those of another log",
         file=each.path,
         found=f"another directory at {printable(directory)}; {offsets_text(low, high - 1)} were not read",
         remedy="The topic was deleted and created again, or a copy was put in its place: read again",
@@ -64,7 +64,7 @@ def another_log(each: SplitRange, directory: str, low: int, high: int) -> DataLo
 
 
 def _names(path: str) -> Iterator[str]:
-    """The names that a file takes on, in that order, so that one that is renamed meanwhile is not missed."""
+    """The names of a file in the order in which a broker renames it, so that a rename meanwhile is not missed."""
     yield path
     if path.endswith(".swap"):
         path = path.removesuffix(".swap")
@@ -74,7 +74,7 @@ def _names(path: str) -> Iterator[str]:
 
 
 def _has_planned_size(source: LocalFile, each: SplitRange) -> bool:
-    # Only the last segment grows. An inode can be given to another file.
+    # Only the last segment grows. The size is checked as well because an inode may be reused.
     if each.continuation is not None:
         return source.size == each.file_size
     return source.size >= each.file_size
@@ -85,7 +85,7 @@ def _replaced(source: LocalFile, each: SplitRange) -> DataLossError:
     at_least = "at least " if each.continuation is None else ""
     kind = DataLossError if same and each.continuation is not None else FileChangedError
     return kind(
-        "the file is not the one that was planned to be read",
+        "the file is not the one that the read was planned for",
         file=each.path,
         found=counted(source.size, "byte") if same else "another file of this name",
         expected=f"{at_least}{counted(each.file_size, 'byte')}" if same else None,

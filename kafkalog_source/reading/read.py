@@ -1,4 +1,4 @@
-"""The Arrow batches of a split."""
+"""Reads a split into Arrow batches."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("kafkalog")
 _MOST_LOOKUPS = 5
-"""How often the offsets of a range are looked up again while files change; then the change itself is the error."""
+"""How often the offsets of a range are looked up again while files change, before the change is raised as an error."""
 
 
 class SplitReader:
-    """Reads one split after another with memory that is used again; each thread has its own.
+    """Reads one split after another, reusing its memory; each thread has its own.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ class SplitReader:
         self.report = Report()
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
-        """The Arrow batches of `split`, of about 1 MiB each; every batch is of one topic, partition and file.
+        """Yield the Arrow batches of `split`, of about 1 MiB each, each from a single file.
 
         Raises
         ------
         CorruptBatchError, LimitError, UnsupportedFormatError
-            What is on disk is damaged or no segment.
+            If a file is damaged or not a segment.
         DataLossError
-            What was planned is no longer on disk, or a segment is missing.
+            If planned offsets are no longer on disk, or a segment is missing.
         """
         for each, damage in split.known:
             self._damaged(damage, each)
@@ -97,7 +97,7 @@ class SplitReader:
         self.report.times_out_of_range = self._batches.times_out_of_range
 
     def _read_as_files_change(self, planned: SplitRange) -> Iterator[pa.RecordBatch]:
-        """Read a range, and what is left of it from other files if a broker changed them since it was planned."""
+        """Read a range; if a broker changed its file since it was planned, read the rest from other files."""
         waiting, lookups = deque([planned]), 0
         while waiting:
             each = waiting.popleft()
@@ -119,7 +119,7 @@ class SplitReader:
                 waiting.extendleft(reversed(found.ranges))
 
     def _read_range(self, source: LocalFile, each: SplitRange) -> Iterator[pa.RecordBatch]:
-        # Rows that were read must not be read again: from here on only the reader knows how far it has come.
+        # Rows must not be read twice: until the reader reports its position, it is unknown which have been read.
         self._reached = None
         transactions = self._transactions(source, each)
         reader: HeaderReader
@@ -153,7 +153,7 @@ class SplitReader:
             self.report.batches += reader.batches
 
     def _batches_at(self, event: Event, each: SplitRange) -> Iterator[pa.RecordBatch]:
-        """The Arrow batches that are finished where an event is met."""
+        """The Arrow batches that an event completes."""
         if isinstance(event, Damage):
             self._damaged(event, each)
             yield from self._rows.take()
@@ -192,7 +192,7 @@ class SplitReader:
         self._warn(str(error))
 
     def _warn(self, warning: str | None) -> None:
-        # One gap may be met by several ranges, one after another.
+        # Several consecutive ranges may report the same gap.
         if warning is not None and self.report.warnings[-1:] != [warning]:
             self.report.warnings.append(warning)
 
@@ -202,14 +202,14 @@ class SplitReader:
 
 
 def read_split(split: Split, options: ReadOptions, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The Arrow batches of one split; see `SplitReader.read`. What it warns of is logged."""
+    """Yield the Arrow batches of one split and log its warnings; see `SplitReader.read`."""
     reader = SplitReader(options, columns)
     has_failed = True
     try:
         yield from reader.read(split)
         has_failed = False
     finally:
-        # Before an error, too. It may have kept back rows about damage, so that the log alone shows it.
+        # Also before an error, which may have held back rows about damage, so that only the log shows it.
         _log_left_out(reader.report, options, rows_show_damage=options.mode == "PERMISSIVE" and not has_failed)
 
 

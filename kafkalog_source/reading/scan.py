@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kafkalog_source.reporting.report import Report
 
 _PIECE_BYTES = 16 << 20
-"""Threads take pieces of about this size, so that they end at about the same time."""
+"""Approximate size of the pieces that threads take, small enough for all threads to end at about the same time."""
 
 
 def scan(
@@ -35,16 +35,16 @@ def scan(
 ) -> Scan:
     """Read Kafka's log directories, partitions or segments as Arrow.
 
-    Nothing is read before the result is asked for rows, splits or its report.
+    Nothing is read before rows, splits or the report are requested from the result.
 
     Parameters
     ----------
     path : str, path or sequence of these
         Broker log dirs, globs, ``topic-partition`` directories or segment files.
     columns : sequence of str, optional
-        The columns wanted, in their order. By default those of Spark's Kafka source.
+        The columns to return, in this order. By default those of Spark's Kafka source.
     threads : int, optional
-        Threads that decode; by default as many as there are cores. Rows keep their order.
+        Number of decoding threads, by default the number of cores. It does not affect the order of rows.
     **options
         Options of the Spark source under the same names, as strings or Python values.
 
@@ -55,7 +55,7 @@ def scan(
     Raises
     ------
     OptionError
-        An option or column is unknown or malformed.
+        If an option or column is unknown or malformed.
 
     Examples
     --------
@@ -72,14 +72,14 @@ def scan(
 
 
 class Scan:
-    """A read that is described and not begun. It can be read several times.
+    """A lazy read. It can be read several times.
 
-    It has ``__arrow_c_stream__``, so DuckDB, Polars, pandas and pyarrow take it as it is.
+    It implements ``__arrow_c_stream__``, so DuckDB, Polars, pandas and pyarrow accept it directly.
 
     Attributes
     ----------
     schema : pyarrow.Schema
-        Of the rows.
+        The schema of the rows.
     """
 
     def __init__(self, options: ReadOptions, columns: tuple[str, ...], threads: int) -> None:
@@ -90,25 +90,25 @@ class Scan:
         self._report: Report | None = None
 
     def splits(self) -> list[Split]:
-        """The splits of which Spark would make tasks."""
+        """Plan the splits that Spark would run as tasks."""
         return self._plan().splits
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The rows as a stream of Arrow batches of about 1 MiB.
+        """Read the rows as a stream of Arrow batches of about 1 MiB.
 
         Raises
         ------
         KafkaLogError
-            From planning at once, from reading as the stream gets there.
+            If planning fails; an error while reading is raised by the returned reader.
         """
         return pa.RecordBatchReader.from_batches(self.schema, self._read(self._plan(self._piece_bytes())))
 
     def to_table(self) -> pa.Table:
-        """All rows in memory."""
+        """Read all rows into memory."""
         return self.to_reader().read_all()
 
     def report(self) -> dict[str, Any]:
-        """What the last reading read, or what would be read if there was none yet.
+        """The report of the last read, or of a plan if nothing has been read yet.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class Scan:
         return (self._report or self._plan().report).to_dict()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The rows by Arrow's C stream interface."""
+        """Export the rows through Arrow's C stream interface."""
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def _piece_bytes(self) -> int | None:
@@ -134,7 +134,7 @@ class Scan:
         try:
             yield from self._read_splits(plan)
         except Exception:
-            # An error may keep back rows about damage, so that they do not speak for themselves.
+            # An error may hold back rows about damage, so that PERMISSIVE needs the warnings too.
             self._warn(plan.report, ("DROPMALFORMED", "RECOVER", "PERMISSIVE"))
             raise
         self._warn(plan.report, ("DROPMALFORMED", "RECOVER"))
@@ -153,7 +153,7 @@ class Scan:
                 plan.report.add_reading(reader.report)
 
     def _warn(self, report: Report, modes: Sequence[str]) -> None:
-        """Tell of what was left out; a torn end and the rows of view=damage or PERMISSIVE speak for themselves."""
+        """Warn of what was left out in some `modes`; a torn end alone, and view=damage, need no warning."""
         if self._options.view == "damage" or self._options.mode not in modes:
             return
         if any(each.kind is not Kind.TORN for each in report.damage):

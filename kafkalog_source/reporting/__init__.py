@@ -1,1 +1,1 @@
-"""What a read does about damage, and the report of what it met."""
+"""How a read treats damage, and the report of a read."""

@@ -1,4 +1,4 @@
-"""What a read does about damage: the one place where ``mode`` and ``view=damage`` decide."""
+"""How a read treats damage: the only place where ``mode`` and ``view=damage`` decide."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from kafkalog_source.partition.splits import SplitRange
 
 _MOST_AT_ONCE = 1000
-"""Rows about damage that are put into one Arrow batch."""
-_NOBODY_CAN = "A broker's recovery keeps this batch, and no reader can decode it: use another mode to read the others"
+"""Most rows about damage in one Arrow batch."""
+_KEPT_BY_RECOVERY = "A broker's recovery keeps this batch, but it cannot be decoded: use another mode to read on"
 
 
 class DamagePolicy:
-    """Decides for each region whether it ends the read, and whether it becomes a row.
+    """Decides for each damaged region whether it ends the read, and whether it becomes a row.
 
     Parameters
     ----------
@@ -35,31 +35,31 @@ class DamagePolicy:
         self._is_view = options.view == "damage"
 
     def check(self, damage: Damage) -> None:
-        """Raise if the read is to end here.
+        """Raise if the damage ends the read.
 
         Raises
         ------
         CorruptBatchError, LimitError, UnsupportedFormatError
         """
         if not self._is_view and ends_read(damage, self._mode):
-            raise damage.to_error(READ_AROUND if self._mode == "FAILFAST" else _NOBODY_CAN)
+            raise damage.to_error(READ_AROUND if self._mode == "FAILFAST" else _KEPT_BY_RECOVERY)
 
     def gives_row(self, damage: Damage) -> bool:
-        """Whether a row tells of it. In PERMISSIVE a torn end is none: nothing is lost there."""
+        """Whether it becomes a row. In PERMISSIVE a torn end does not, since nothing is lost there."""
         return self._is_view or (self._mode == "PERMISSIVE" and damage.kind is Kind.DAMAGED)
 
 
 def goes_on_behind_damage(options: ReadOptions) -> bool:
-    """Whether what lies behind damage is read too."""
+    """Whether a read continues after damage."""
     return options.view == "damage" or options.mode in ("DROPMALFORMED", "PERMISSIVE")
 
 
 def is_wanted(damage: Damage, each: SplitRange) -> bool:
-    """Whether offsets that were asked for may be lost, so that damage can be read around by offsets.
+    """Whether wanted offsets of the range may be lost, so that choosing other offsets avoids the damage.
 
-    What an earlier range of the same batches tells is not told twice.
+    False for damage that an earlier range of the same batches reports.
     """
-    if damage.position < each.told_before:
+    if damage.position < each.reported_before:
         return False
     first, last = damage.first_offset, damage.last_offset
     if first is None or first < each.low:
@@ -68,13 +68,13 @@ def is_wanted(damage: Damage, each: SplitRange) -> bool:
 
 
 class Rows:
-    """Rows of records or batches and of damage in the order in which they lie in the file.
+    """Rows of records or batches, and rows about damage, in file order.
 
     Parameters
     ----------
     schema : pyarrow.Schema
     view : str
-        Among the rows of ``view=damage`` there are none of records.
+        ``view=damage`` has only rows about damage.
     """
 
     def __init__(self, schema: pa.Schema, view: str) -> None:
@@ -86,11 +86,11 @@ class Rows:
 
     @property
     def is_view(self) -> bool:
-        """Whether there are no rows of records among them."""
+        """Whether only rows about damage are returned."""
         return self._is_view
 
     def add(self, damage: Damage, each: SplitRange, before: pa.RecordBatch | None) -> None:
-        """Put a row about damage behind the rows of records so far, if there are any that were not given before."""
+        """Add a row about damage, after `before`, the rows of records up to it."""
         if before is not None and not self._is_view:
             self._close(each)
             self._ready.append(before)
@@ -99,19 +99,19 @@ class Rows:
             self._close(each)
 
     def take(self) -> Iterator[pa.RecordBatch]:
-        """The Arrow batches that are finished without the rows so far."""
+        """Yield and clear the finished Arrow batches."""
         ready, self._ready = self._ready, []
         yield from ready
 
     def take_full(self, each: SplitRange, full: pa.RecordBatch | None) -> Iterator[pa.RecordBatch]:
-        """The Arrow batches up to the rows so far, which fill the columns."""
+        """Yield the finished Arrow batches up to `full`, the rows that filled the columns."""
         if full is not None and not self._is_view:
             self._close(each)
             self._ready.append(full)
         yield from self.take()
 
     def end(self, each: SplitRange) -> Iterator[pa.RecordBatch]:
-        """What there is about the damage of a range; rows of records behind it may go on in the next one."""
+        """Yield all rows about the damage of a range; rows of records after it may continue in the next range."""
         self._close(each)
         yield from self.take()
 

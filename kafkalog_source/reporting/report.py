@@ -1,4 +1,4 @@
-"""What was read, and what became of it."""
+"""The report of a plan and a read: counts, damage and warnings."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from kafkalog_source.segment.damage.description import Kind
 if TYPE_CHECKING:
     from kafkalog_source.segment.damage.description import Damage
 
-_MOST_TOLD = 50
-"""Damaged regions that are told one by one."""
+_MOST_LISTED = 50
+"""Most damaged regions that are listed one by one."""
 
 
 @dataclass(slots=True)
 class Report:
-    """Counts of a plan, or of a plan and its reading.
+    """Counts of a plan, or of a plan and its read.
 
     Attributes
     ----------
     bytes_total : int
         Bytes of all segments of the chosen partitions.
     bytes_read : int
-        Bytes read of segments and their indexes, while planning and while reading.
+        Bytes read from segments and their indexes, while planning and while reading.
     topics, partitions, segments : int
-        What was chosen.
+        Chosen for the read.
     without_segments : int
-        Partitions that were chosen, too, and have no segment in their directories.
+        Partitions that were chosen but have no segment in their directories; not counted in `partitions`.
     splits : int
     batches : int
         Batches and top-level messages that were walked.
@@ -38,7 +38,7 @@ class Report:
     times_out_of_range : int
         Timestamps beyond int64 microseconds, which are null.
     damage : list of Damage
-        Regions that gave no rows; a batch that the end of a live log cuts is among them, as torn.
+        Regions that yielded no rows, including a torn batch at the end of a live log.
     skipped : list of (str, str)
         Paths that were left out, and why.
     warnings : list of str
@@ -65,23 +65,23 @@ class Report:
         self.batches += other.batches
         self.records += other.records
         self.times_out_of_range += other.times_out_of_range
-        # Threads take splits in any order.
+        # Threads read splits in any order.
         self.damage = sorted([*self.damage, *other.damage], key=lambda each: (each.file, each.position))
-        # Several splits may have met the same.
+        # Several splits may give the same warning.
         self.warnings = list(dict.fromkeys([*self.warnings, *other.warnings]))
 
     def left_out_texts(self, mode: str) -> list[str]:
-        """A sentence for each of the first damaged regions, and how many more there are.
+        """A sentence for each of the first damaged regions, and one with the number of further ones.
 
-        Without the region that ends a read in this mode, which is its error.
+        A region that ends the read in this mode is not included, since it is the error of the read.
         """
         left_out = [each for each in self.damage if not ends_read(each, mode)]
-        texts = [each.to_text() for each in left_out[:_MOST_TOLD]]
+        texts = [each.to_text() for each in left_out[:_MOST_LISTED]]
         left = len(left_out) - len(texts)
         return [*texts, f"{counted(left, 'more damaged region')}: view=damage lists all"] if left else texts
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain values: numbers, and lists of mappings."""
+        """Convert the report to plain values: numbers, and lists of mappings."""
         counts = {
             name: getattr(self, name)
             for name in (
@@ -107,10 +107,10 @@ class Report:
 
 
 def ends_read(damage: Damage, mode: str) -> bool:
-    """Whether a region is an error in this mode; what RECOVER cuts off is none."""
+    """Whether a region is an error in this mode; what RECOVER truncates is not."""
     return damage.kind is Kind.DAMAGED and mode in ("FAILFAST", "RECOVER")
 
 
 def minor_faults() -> int:
-    """Page faults of this process so far that needed no disk."""
+    """The number of minor page faults of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

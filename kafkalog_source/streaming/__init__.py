@@ -1,1 +1,1 @@
-"""A stream over log directories: where it stands, how far it can go, and how much a micro-batch takes."""
+"""A stream over log directories: its positions, its available offsets, and the size of its micro-batches."""

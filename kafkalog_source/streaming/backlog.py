@@ -1,4 +1,4 @@
-"""`backlog`: what a stream over log directories has still to read, without Spark."""
+"""`backlog`: what a stream over log directories has yet to read, computed without Spark."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Backlog", "backlog"]
 
 @dataclass(frozen=True)
 class Backlog:
-    """What a stream has still to read.
+    """What a stream has yet to read.
 
     Attributes
     ----------
     splits : list of Split
-        Of which Spark would make tasks.
+        The splits that Spark would run as tasks.
     warnings : tuple of str
     """
 
@@ -33,15 +33,15 @@ class Backlog:
 def backlog(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], positions: object = None, /, **options: Any
 ) -> Backlog:
-    """Plan what a stream with these options has still to read; no record is read.
+    """Plan what a stream with these options has yet to read; no record is read.
 
     Parameters
     ----------
     path : str, path or sequence of these
         As for `scan`.
     positions : mapping or str, optional
-        Where the stream stands, as a checkpoint of Spark holds it: ``{"orders": {"0": 23}}``, the offset of the next
-        record by topic and partition. Without it the stream has not begun, and starts where its options say.
+        The positions of the stream, as in a checkpoint of Spark: ``{"orders": {"0": 23}}``, the offset of the next
+        record by topic and partition. By default the stream starts where its options say.
     **options
         Options of a stream.
 
@@ -52,7 +52,7 @@ def backlog(
     Raises
     ------
     OptionError
-        An option or `positions` is malformed.
+        If an option or `positions` is malformed.
     LogDirError, DataLossError
         As from the stream itself.
 

@@ -1,4 +1,4 @@
-"""Where the partitions of a directory begin and end, looked at again and again while a broker writes."""
+"""Follows partitions while a broker writes: repeatedly determines their first and last offsets."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _MOST_KNOWN = 16
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Which offsets of a partition there are.
+    """The offsets of a partition that are on disk.
 
     Attributes
     ----------
     earliest : int
-        The first one on disk that is not deleted.
+        The first offset on disk that is not deleted.
     visible_end : int
-        Below this one records may be read now: the log's end, or the high watermark, or the last stable offset.
+        Records below this offset may be read: the log's end, the high watermark or the last stable offset.
     end : int
         The offset after the last one on disk.
     log : PartitionLog
-        As it was when it was looked at.
+        The partition as it was listed.
     """
 
     earliest: int
@@ -44,9 +44,9 @@ class Extent:
 
 
 class LogFollower:
-    """Looks at the partitions that the options choose.
+    """Follows the partitions that the options choose.
 
-    What nobody has written to since the last look costs two calls of the system for each partition.
+    A partition that has not changed since the last look costs two system calls.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class LogFollower:
     listed : Listing
         The last listing.
     warnings : dict of str
-        What it had to say, as keys in their order.
+        The warnings of the last listing, as keys in their order.
     """
 
     def __init__(self, options: ReadOptions) -> None:
@@ -69,21 +69,21 @@ class LogFollower:
         self.warnings: dict[str, None] = {}
 
     def listing(self, least: Mapping[TopicPartition, int]) -> Listing:
-        """The partitions with those of their segments that hold offsets from `least` on.
+        """List the partitions, with only those segments that may hold offsets from `least` on.
 
         Raises
         ------
         LogDirError, UnsupportedFormatError
         OptionError
-            A path is a segment outside any ``topic-partition`` directory, so that no offset can be kept of it.
+            If a path is a segment outside any ``topic-partition`` directory, whose offset a stream cannot store.
         """
-        # Transactions that are open may have begun anywhere.
+        # With read_committed all segments are needed: an open transaction may have begun in any of them.
         narrow = {} if self._options.isolation_level == "read_committed" else least
         listing = self._relisting.list(narrow)
         for log in listing.partitions:
             if log.topic is None:
                 raise OptionError(
-                    "a stream keeps offsets by topic and partition, and this segment has none",
+                    "a stream stores offsets by topic and partition, but this segment has neither",
                     found=log.path,
                     expected="segments in a directory named topic-partition",
                     remedy="Read it with spark.read instead of spark.readStream",
@@ -92,12 +92,12 @@ class LogFollower:
         return listing
 
     def look(self, least: Mapping[TopicPartition, int]) -> dict[TopicPartition, Extent]:
-        """The partitions that are there now, those without any segment left out.
+        """The extents of all partitions that have a segment now.
 
         Parameters
         ----------
         least : mapping
-            What lies below these offsets is of no interest.
+            Offsets below these are not needed.
         """
         seen = until_files_stay(lambda: self._look(least), self._options.paths)
         self._seen = seen
@@ -114,7 +114,7 @@ class LogFollower:
         return found
 
     def known_transactions(self, place: TopicPartition, low: int) -> KnownTransactions | None:
-        """What was open at the highest offset not above `low` that was looked at; lower ones are forgotten."""
+        """The open transactions at the highest known offset of at most `low`; those at lower offsets are dropped."""
         known = self._known.get(place, [])
         while len(known) > 1 and known[1].offset <= low:
             del known[0]
@@ -128,12 +128,12 @@ class LogFollower:
         self.warnings.update(dict.fromkeys(followed.history.warnings))
         if followed.reached is not None:
             known.append(followed.reached)
-            # The first one is for the plan of what has not been read, the last one for the next look.
+            # The first one serves the plan of what has not been read yet, the last ones serve the next looks.
             del known[1 : -_MOST_KNOWN + 1]
         return followed.last_stable_offset
 
     def _is_replaced(self, place: TopicPartition, log: PartitionLog) -> bool:
-        """Whether the segment that was the last one is another file now."""
+        """Whether the former last segment was replaced by another file."""
         if place not in self._seen:
             return False
         before = self._seen[place][1].log.segments[-1]
@@ -142,7 +142,7 @@ class LogFollower:
     def _extent(self, log: PartitionLog) -> Extent:
         options = self._options
         offsets = PartitionOffsets(log, options.include_deleted)
-        # What lies behind damage is to be read, or told of, and not to be waited for.
+        # The end after any damage, so that the stream reads on, or reports the damage, instead of waiting before it.
         end = max(offsets.earliest, offsets.end_behind_damage())
         visible_end = end
         if options.read_up_to == "highWatermark" and log.high_watermark is not None:
@@ -154,7 +154,7 @@ class LogFollower:
 
 
 def _state(log: PartitionLog) -> object:
-    """What changes when a partition's offsets do."""
+    """A value that changes whenever the offsets of a partition do."""
     last = log.segments[-1]
     return (
         log.segments[0].base_offset,

@@ -1,6 +1,6 @@
-"""Where a stream stands in each partition: the offset of the next record, in the shape of Spark's Kafka source.
+"""The positions of a stream: the offset of the next record in each partition, in the format of Spark's Kafka source.
 
-``{"orders": {"0": 23, "1": 0}}`` is what a checkpoint holds, and never a place in a file, since compaction moves bytes.
+A checkpoint holds ``{"orders": {"0": 23, "1": 0}}`` and never positions in files, since compaction moves bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Positions = dict[tuple[str, int], int]
 
 
 def to_json(positions: Mapping[tuple[str, int], int]) -> dict[str, dict[str, int]]:
-    """Give positions as Spark keeps them. Equal positions have equal texts: Spark compares these."""
+    """Convert positions to the form that Spark stores, sorted: Spark compares them as JSON text."""
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(positions.items()):
         topics.setdefault(topic, {})[str(partition)] = offset
@@ -25,12 +25,12 @@ def to_json(positions: Mapping[tuple[str, int], int]) -> dict[str, dict[str, int
 
 
 def from_json(value: object) -> Positions:
-    """Read what `to_json` gave.
+    """Parse what `to_json` returned.
 
     Raises
     ------
     OptionError
-        It is something else: the checkpoint is that of another source.
+        If it has another form, as in a checkpoint of another source.
     """
     try:
         topics = parse_partition_offsets("checkpoint", value)

@@ -1,4 +1,4 @@
-"""How much of what is new one micro-batch of a stream takes."""
+"""Bounds how many of the new offsets one micro-batch of a stream reads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Range = tuple[int, int]
 
 
 def share(sizes: Mapping[TopicPartition, int], most: int) -> dict[TopicPartition, int]:
-    """Share `most` out in proportion to sizes, at least 1 for each: the rule of Spark's Kafka source."""
+    """Divide `most` in proportion to sizes, with at least 1 for each, as Spark's Kafka source does."""
     total = sum(sizes.values())
     if total <= most:
         return dict(sizes)
@@ -36,16 +36,16 @@ def share(sizes: Mapping[TopicPartition, int], most: int) -> dict[TopicPartition
 def limited(
     ranges: Mapping[TopicPartition, Range], logs: Mapping[TopicPartition, PartitionLog], options: ReadOptions
 ) -> dict[TopicPartition, int]:
-    """Where each of some non-empty ranges ends if the options bound a micro-batch.
+    """The end offset of each of some non-empty ranges, under the options that bound a micro-batch.
 
     Parameters
     ----------
     ranges : mapping
-        What is new, by partition.
+        The new offsets, by partition.
     logs : mapping
-        Their segments, at least those that hold the ranges.
+        The partitions, with at least the segments that hold the ranges.
     options : ReadOptions
-        maxOffsetsPerTrigger counts offsets, maxBytesPerTrigger bytes on disk; where both are given the lower end holds.
+        maxOffsetsPerTrigger counts offsets, maxBytesPerTrigger bytes on disk; if both are set, the lower end applies.
     """
     ends = {place: high for place, (_, high) in ranges.items()}
     if options.max_offsets_per_trigger is not None:
@@ -63,7 +63,7 @@ def limited(
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """The part of a segment, between two positions, that holds wanted offsets."""
+    """The part of a segment between two positions that holds wanted offsets."""
 
     place: SegmentPlace
     start: int
@@ -82,15 +82,15 @@ class _Bytes:
         ]
 
     def count(self) -> int:
-        """About how many there are; at least 1."""
+        """The approximate number of bytes, at least 1."""
         return max(1, sum(each.end - each.start for each in self._pieces))
 
     def end_of(self, budget: int) -> int:
-        """The offset at which about `budget` bytes end, and at least one batch."""
+        """The end offset of about the first `budget` bytes, and of at least one batch."""
         for each in self._pieces:
             size = each.end - each.start
             if budget < size:
-                return min(self._high, _offset_behind(each, budget, self._low))
+                return min(self._high, _end_of_budget(each, budget, self._low))
             budget -= size
             if budget == 0:
                 return min(self._high, max(each.place.bound, self._low + 1))
@@ -101,13 +101,13 @@ def _start_of(place: SegmentPlace, low: int) -> int:
     if place.least >= low:
         return 0
     with open_seeker(place) as seeker:
-        # What is damaged is told by whoever reads it.
+        # Damage is ignored here, since reading the micro-batch reports it.
         header = next(seeker.headers_from(low, lambda _: None), None)
         return seeker.start_of(low) if header is None else header.position
 
 
-def _offset_behind(piece: _Piece, budget: int, low: int) -> int:
-    """The first offset of the batch at which `budget` bytes of a piece end, and above `low` in any case."""
+def _end_of_budget(piece: _Piece, budget: int, low: int) -> int:
+    """The first offset of the batch in which the first `budget` bytes of a piece end; always above `low`."""
     with open_seeker(piece.place) as seeker:
         for cut in seeker.cuts(piece.start, piece.end, budget):
             if cut.below > low:
@@ -116,20 +116,20 @@ def _offset_behind(piece: _Piece, budget: int, low: int) -> int:
 
 
 def _not_in_damage(log: PartitionLog, offset: int, high: int, options: ReadOptions) -> int:
-    """`offset`, or the first one behind the damage that it lies in, so that one micro-batch alone tells of that."""
+    """`offset` or, if it is in a damaged region, the first one after it, so that only one micro-batch reports it."""
     if log.segments[0].is_07:
         return offset
-    looking = replace(options, view="damage", isolation_level="read_uncommitted")
+    damage_only = replace(options, view="damage", isolation_level="read_uncommitted")
     while offset < high:
-        reader = SplitReader(looking, ("topic",))
-        for split in plan_ranges(looking, [log], _One(offset), Report()).splits:
+        reader = SplitReader(damage_only, ("topic",))
+        for split in plan_ranges(damage_only, [log], _One(offset), Report()).splits:
             for _ in reader.read(split):
                 pass
         lost = [each.last_offset for each in reader.report.damage if (each.first_offset or 0) < offset]
-        behind = max((high if last is None else last + 1 for last in lost), default=offset)
-        if behind <= offset:
+        after = max((high if last is None else last + 1 for last in lost), default=offset)
+        if after <= offset:
             break
-        offset = behind
+        offset = after
     return min(offset, high)
 
 
@@ -140,5 +140,5 @@ class _One(Ranges):
         self._offset = offset
 
     def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
-        """The offset and the one behind it."""
+        """The offset and the one after it."""
         return self._offset, self._offset + 1

@@ -1,6 +1,6 @@
-"""A stream over log directories: where it starts, how far it can go now, and the plan of each micro-batch.
+"""A stream over log directories: where it starts, which offsets are available, and the plan of each micro-batch.
 
-All is told by offset, so that segments may be rolled, compacted, deleted or replaced between two micro-batches.
+Positions are offsets only, so that segments may be rolled, compacted, deleted or replaced between two micro-batches.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ _LATEST = -1
 
 
 class Stream:
-    """What Spark's driver asks about one stream; it is asked by one thread.
+    """One stream, as Spark's driver uses it. Not thread-safe.
 
     Parameters
     ----------
     options : ReadOptions
     warn : callable
-        Takes what is to be told, each sentence once.
+        Called with each distinct warning once.
     """
 
     def __init__(self, options: ReadOptions, warn: Callable[[str], None]) -> None:
         self._options = options
         self._follower = LogFollower(options)
         self._warn = warn
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._target: Positions | None = None
         self._latest: Positions = {}
         self._last_batch = -float("inf")
 
     def initial(self) -> Positions:
-        """Where a stream without a checkpoint starts.
+        """The positions at which a stream without a checkpoint starts.
 
         Raises
         ------
         LogDirError, OptionError, DataLossError
-            A topic, partition, offset or time asked for is not there.
+            If a topic, partition, offset or timestamp that the options name does not exist.
         """
         return until_files_stay(self._initial, self._options.paths)
 
@@ -73,41 +73,41 @@ class Stream:
             positions[place] = extent.visible_end
             if not _starts_at_latest(options, place):
                 low, high = ranges.range_of(PartitionOffsets(extent.log, options.include_deleted))
-                # A time that no record has reached, with the strategy latest, is where the range ends.
+                # With startingOffsetsByTimestampStrategy=latest a timestamp after all records gives an empty range.
                 positions[place] = min(low, extent.visible_end) if low == high else low
         absent = filter(None, map(absent_segments, listing.partitions))
-        self._tell([*listing.warnings, *absent, *report.warnings, *ranges.warnings])
+        self._warn_once([*listing.warnings, *absent, *report.warnings, *ranges.warnings])
         return positions
 
     def fix_target(self) -> None:
-        """Take what is there now for all that will ever be: the stream is to end there."""
+        """Make the stream end at the offsets that are available now, as with ``availableNow``."""
         self._target = {place: extent.visible_end for place, extent in self._follower.look({}).items()}
 
     def latest(self, start: Positions, *, is_limited: bool = False) -> Positions:
-        """How far a micro-batch that begins at `start` can go.
+        """The positions at which a micro-batch that begins at `start` can end.
 
         Parameters
         ----------
         start : Positions
         is_limited : bool
-            Whether the options' bounds of a micro-batch hold.
+            Whether to apply the options that bound a micro-batch.
 
         Returns
         -------
         Positions
-            `start` itself if there is nothing new, or too little by minOffsetsPerTrigger. Partitions that are new are
-            there too, and those that are gone keep their place.
+            Equal to `start` if there is nothing new, or less than minOffsetsPerTrigger. New partitions are included,
+            and removed ones keep their position.
 
         Raises
         ------
         DataLossError
-            With failOnDataLoss=true, a partition is gone, or ends before it should begin.
+            With failOnDataLoss=true, if a partition was removed or ends before its position in `start`.
         """
         extents = self._follower.look(start)
-        self._tell(self._follower.warnings)
+        self._warn_once(self._follower.warnings)
         ends = {place: self._end(place, start.get(place), extent) for place, extent in extents.items()}
         for place in start.keys() - extents.keys():
-            self._data_loss(f"{_name(place)} was there and is gone")
+            self._data_loss(f"{_name(place)} no longer exists")
             ends[place] = start[place]
         self._latest = dict(ends)
         if self._target is not None:
@@ -125,7 +125,7 @@ class Stream:
         return {**ends, **limited(ranges, logs, self._options)}
 
     def newest(self) -> Positions:
-        """How far the last look saw that a stream without bounds could go."""
+        """The positions at which a micro-batch without bounds could have ended at the last call of `latest`."""
         return self._latest
 
     def plan(self, start: Positions, end: Positions) -> Plan:
@@ -134,10 +134,10 @@ class Stream:
         Raises
         ------
         DataLossError
-            With failOnDataLoss=true, offsets in between are not on disk.
+            With failOnDataLoss=true, if offsets in between are not on disk.
         """
         for place in start.keys() - end.keys():
-            self._data_loss(f"{_name(place)} was there and is gone")
+            self._data_loss(f"{_name(place)} no longer exists")
         wanted = {place: (start.get(place), high) for place, high in end.items() if start.get(place) != high}
         return until_files_stay(lambda: self._plan(wanted, start), self._options.paths)
 
@@ -146,11 +146,11 @@ class Stream:
             return Plan([], Report())
         found = {(log.topic, log.partition): log for log in self._follower.listing(start).partitions if log.segments}
         for place in wanted.keys() - found.keys():
-            self._data_loss(f"{_name(place)} was there and is gone")
+            self._data_loss(f"{_name(place)} no longer exists")
         logs = [found[place] for place in sorted(wanted) if place in found]
         ranges = _StreamRanges(wanted, self._follower.known_transactions, self._data_loss)
         plan = plan_ranges(self._options, logs, ranges, Report())
-        self._tell(plan.report.warnings)
+        self._warn_once(plan.report.warnings)
         return plan
 
     def _low(self, place: TopicPartition, start: Positions, extents: Mapping[TopicPartition, Extent]) -> int | None:
@@ -162,12 +162,14 @@ class Stream:
         if start is None:
             return max(extent.earliest, extent.visible_end)
         if extent.end < start:
-            self._data_loss(f"{_name(place)} ends at offset {extent.end}, and {start} was reached before", extent)
+            self._data_loss(
+                f"{_name(place)} ends at offset {extent.end}, but the stream has read up to {start}", extent
+            )
             return extent.end
         return max(start, extent.visible_end)
 
     def _is_too_little(self, ranges: Mapping[TopicPartition, tuple[int, int]]) -> bool:
-        """Whether to wait for more, which a stream that is to end never does."""
+        """Whether to wait for more records; always False for a stream with a fixed target."""
         least, now = self._options.min_offsets_per_trigger, time.monotonic()
         waited = (now - self._last_batch) * 1000
         count = sum(high - low for low, high in ranges.values())
@@ -180,30 +182,30 @@ class Stream:
         error = DataLossError(
             f"offsets of the stream are not on disk: {what}",
             file=None if extent is None else extent.log.path,
-            remedy="Restore them, or set failOnDataLoss=false to go on with what is there",
+            remedy="Restore them, or set failOnDataLoss=false to continue with what is on disk",
         )
         if self._options.fail_on_data_loss:
             raise error
-        self._tell([str(error)])
+        self._warn_once([str(error)])
 
-    def _tell(self, warnings: Mapping[str, None] | list[str]) -> None:
+    def _warn_once(self, warnings: Mapping[str, None] | list[str]) -> None:
         for each in warnings:
-            if each not in self._told:
-                self._told.add(each)
+            if each not in self._warned:
+                self._warned.add(each)
                 self._warn(each)
 
 
 class _StreamRanges(Ranges):
-    """The offsets of one micro-batch, which lay below the last stable offset when they were decided.
+    """The ranges of one micro-batch, which ends below the last stable offset already.
 
     Parameters
     ----------
     wanted : mapping
-        Where each partition begins (None: at its earliest offset) and ends.
+        Start (None: the earliest offset) and end by partition.
     known : callable
-        What is remembered of a place's transactions at an offset not above a given one.
+        Returns the known transactions of a partition at an offset of at most the given one, or None.
     data_loss : callable
-        Raises or warns.
+        Called with a description of lost offsets; raises or warns.
     """
 
     def __init__(
@@ -217,7 +219,7 @@ class _StreamRanges(Ranges):
         self._data_loss = data_loss
 
     def range_of(self, offsets: PartitionOffsets) -> tuple[int, int]:
-        """The offsets [low, high), as far as they are on disk."""
+        """The offsets [low, high) of the micro-batch that are on disk."""
         place: TopicPartition = (offsets.log.topic, offsets.log.partition)  # type: ignore[assignment]
         low, high = self._wanted[place]
         if self._check_remote(place, offsets, low, high):
@@ -230,12 +232,12 @@ class _StreamRanges(Ranges):
             self._data_loss(f"{_name(place)}: offsets {low} to {last} were {what} before they were read", None)
             low = min(offsets.earliest, high)
         if high > low and not offsets.reaches(high):
-            self._data_loss(f"{_name(place)} ends at offset {offsets.end}, and {high} was there before", None)
+            self._data_loss(f"{_name(place)} ends at offset {offsets.end}, but reached {high} before", None)
         return low, high
 
     def _check_remote(self, place: TopicPartition, offsets: PartitionOffsets, low: int | None, high: int) -> bool:
-        """Tell of offsets between `low` and `high` that are in remote storage; False if there are none."""
-        # What is listed begins at the last segment that may hold `low`, so that nothing is told above it.
+        """Report offsets between `low` and `high` that are in remote storage; False if there are none."""
+        # The listing begins at the last segment that may hold `low`, so `remote` is meaningless above it.
         remote = offsets.remote if low is None or low < offsets.earliest else None
         if remote is None or (low is None and not remote.is_expected):
             return False
@@ -245,12 +247,12 @@ class _StreamRanges(Ranges):
         return True
 
     def known_transactions(self, offsets: PartitionOffsets, low: int) -> KnownTransactions | None:
-        """What was seen before of what this micro-batch may hold."""
+        """The transactions that an earlier look found open at an offset of at most `low`."""
         return self._known((offsets.log.topic, offsets.log.partition), low)  # type: ignore[arg-type]
 
 
 def _up_to(ends: Positions, target: Positions, start: Positions) -> Positions:
-    """`ends` with nothing behind `target`, and without partitions that it does not have and that are not begun."""
+    """`ends` limited to `target`; partitions not in `target` stay at `start`, or are left out if they are new."""
     bounded = {}
     for place, end in ends.items():
         if place in target:

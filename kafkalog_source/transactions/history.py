@@ -1,4 +1,4 @@
-"""What became of all transactions of one partition, by its side files or by a pass over its headers."""
+"""The outcomes of all transactions of one partition, from its side files or from a pass over its headers."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["Followed", "KnownTransactions", "PartitionHistory", "from_headers", 
 
 @dataclass(frozen=True, slots=True)
 class KnownTransactions:
-    """What a stream remembers of a partition that it has followed before.
+    """The open transactions at an offset, which a stream keeps from one pass for the next.
 
     Attributes
     ----------
     offset : int
-        All batches below it have been seen.
+        All batches below it have been followed.
     open : tuple of (int, int)
-        Producer id and first offset of what was open there.
+        Producer id and first offset of the transactions that are open there.
     """
 
     offset: int
@@ -42,7 +42,7 @@ class KnownTransactions:
 
 @dataclass(frozen=True, slots=True)
 class _Tail:
-    """All transactions that were open where segment number `start` begins or that began later."""
+    """All transactions that were open at the start of segment number `start` or began later."""
 
     start: int
     history: TransactionHistory
@@ -50,14 +50,14 @@ class _Tail:
 
 @dataclass(frozen=True, slots=True)
 class PartitionHistory:
-    """What became of the transactions of one partition. What it answers depends on no earlier question.
+    """The outcomes of the transactions of one partition. No answer depends on earlier calls.
 
     Attributes
     ----------
     warnings : list of str
-        Side files that were of no use, and what was passed over.
+        Side files that could not be used, and damage that was skipped.
     bytes_read : int
-        Bytes of segments that were read to follow headers.
+        Bytes of segments read in the pass over headers.
     """
 
     _log: PartitionLog
@@ -77,9 +77,10 @@ class PartitionHistory:
         return 0 if self._pass is None else self._pass.bytes_read
 
     def of_segment(self, number: int) -> TransactionHistory | None:
-        """The transactions with batches in a segment, as far as they are not committed.
+        """The transactions with batches in a segment that are not committed.
 
-        None if neither side files nor the pass over headers tell, so that the segment's own headers have to.
+        None if neither side files nor the pass over headers determine them, so that headers have to be read from this
+        segment on.
         """
         places = self._places
         least, bound = places[number].least, places[number].bound
@@ -106,9 +107,9 @@ class PartitionHistory:
         return begun is not None and all(first >= bound for _, first in begun)
 
     def _may_lack_segment(self, number: int) -> bool:
-        """Whether offsets are missing before a segment, and with them markers that no index here names.
+        """Whether offsets before a segment may be missing, and with them markers that are in no index.
 
-        It is asked only where the read of such a gap is no error.
+        Always False if reading such a gap is an error.
         """
         log = self._log
         if self._fails_at_gaps or log.cleaned:
@@ -129,7 +130,7 @@ def _joined(found: list[tuple[int, int, int]], later: TransactionHistory) -> Tra
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What a pass to the log's end found out.
+    """The result of a pass to the end of the log.
 
     Attributes
     ----------
@@ -137,7 +138,7 @@ class Followed:
     last_stable_offset : int
         The first offset of the oldest open transaction, or the offset up to which rows are wanted, if that is lower.
     reached : KnownTransactions or None
-        What is open where the log ends; None if something is in doubt.
+        The open transactions at the end of the log; None if a lost marker leaves them uncertain.
     """
 
     history: PartitionHistory
@@ -146,7 +147,7 @@ class Followed:
 
 
 def from_side_files(offsets: PartitionOffsets, options: ReadOptions) -> PartitionHistory:
-    """The history as far as side files tell it; no segment is read."""
+    """The history from side files alone; no segment is read."""
     return _history(offsets, options, SideFiles(offsets))
 
 
@@ -161,25 +162,25 @@ def from_headers(
     low: int | None = None,
     known: KnownTransactions | None = None,
 ) -> Followed:
-    """The history, and the last stable offset, by a pass from the newest producer snapshot that helps to the log's end.
+    """Follow headers from the newest usable producer snapshot to the end of the log.
 
-    What a high watermark hides counts as not written: a transaction that is ended above it is open.
+    With readUpTo=highWatermark, records above it are treated as not written: a transaction that ends above it is open.
 
     Parameters
     ----------
     offsets : PartitionOffsets
     options : ReadOptions
     high : int
-        Nothing from here on is wanted.
+        Offsets from here on are not wanted.
     low : int, optional
-        The rows in [low, last stable offset) are read after this; if not given, none need be.
+        The rows in [low, last stable offset) are going to be read; by default none are.
     known : KnownTransactions, optional
-        What is remembered of an earlier pass. Nothing below its offset is asked for.
+        From an earlier pass. Outcomes below its offset are not needed.
 
     Raises
     ------
     CorruptBatchError, DataLossError
-        What became of the transactions of these rows is lost, and the mode ends at damage.
+        If the outcomes of the transactions of these rows are lost, and the mode does not tolerate damage.
     """
     files, end = SideFiles(offsets), _visible_end(offsets, options)
     start = _remembered(offsets, known, end) or files.newest_start(end)
@@ -201,7 +202,7 @@ def _visible_end(offsets: PartitionOffsets, options: ReadOptions) -> int:
 
 
 def _remembered(offsets: PartitionOffsets, known: KnownTransactions | None, end: int) -> Start | None:
-    """Where an earlier pass ended, if that serves."""
+    """The start that an earlier pass allows; None if there is none, or it is above `end` or not on disk."""
     if known is None or known.offset > end:
         return None
     for number, place in enumerate(offsets.places()):

@@ -1,9 +1,9 @@
-"""What brokers noted of the transactions of a partition: transaction indexes and producer snapshots.
+"""A broker's own record of the transactions of a partition: transaction indexes and producer snapshots.
 
-They are believed as far as a broker would believe them, and no further: a
-``.snapshot`` only at an offset where a segment begins or the log ends, and the
-``.txnindex`` of the last segment only if a snapshot proves that the log was
-closed there, because a copy of a live log may be older than the log beside it.
+They are trusted only as far as a broker would trust them: a ``.snapshot`` only at
+an offset where a segment begins or the log ends, and the ``.txnindex`` of the last
+segment only if a snapshot proves that the log was closed there, because in a copy
+of a live log the index may be older than the segment.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["SideFiles", "Start"]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A place in the log at which it is known what is open.
+    """An offset at which the open transactions are known.
 
     Attributes
     ----------
     number : int
-        Of the segment; as many as there are segments where the log ends.
+        Number of the segment; the number of segments for the end of the log.
     offset : int
     begun : tuple of (int, int)
-        Producer id and first offset of what is open there.
+        Producer id and first offset of the transactions that are open there.
     """
 
     number: int
@@ -43,17 +43,17 @@ class Start:
 
 
 class SideFiles:
-    """The side files of one partition, each read when it is first asked for.
+    """The transaction indexes and producer snapshots of one partition, each read on first access.
 
     Parameters
     ----------
     offsets : PartitionOffsets
-        Of a segment given by its own path no side file is consulted.
+        If it is a segment given by its own path, no side file is consulted.
 
     Attributes
     ----------
     warnings : list of str
-        Files that were of no use.
+        Files that could not be used.
     """
 
     def __init__(self, offsets: PartitionOffsets) -> None:
@@ -65,28 +65,29 @@ class SideFiles:
         self.warnings: list[str] = []
 
     def index(self, number: int) -> tuple[AbortedTransaction, ...] | None:
-        """The entries of a segment's transaction index; None if there is none that can be relied on."""
+        """The entries of a segment's transaction index; None if there is none that can be trusted."""
         if number not in self._indexes:
             self._indexes[number] = self._read_index(number)
         return self._indexes[number]
 
     def open_before(self, number: int) -> OpenTransactions | None:
-        """What is open where a segment begins, None if no snapshot says so."""
+        """The open transactions at the start of a segment; None if there is no valid snapshot of that offset."""
         return self._snapshot(self._log.segments[number].snapshot, self._places[number].least)
 
     def open_at_end(self) -> OpenTransactions | None:
-        """What is open where the log ends, by the snapshot that a clean stop leaves there; None if there is none."""
+        """The open transactions at the end of the log, from the snapshot that a clean shutdown leaves; None without."""
         if self._log.segments[-1].offset_index is None:
-            # Without an index the end is found by walking all headers, which is what a snapshot is to save.
+            # Without an index the end is found by walking all headers, the cost that a snapshot is meant to save.
             return None
         end = self._offsets.latest
         path = os.path.join(os.path.dirname(self._log.segments[-1].path), f"{end:020d}.snapshot")
         return self._snapshot(path if _is_regular(path) else None, end)
 
     def newest_start(self, end: int) -> Start:
-        """The last place at or below offset `end` of which it is known what is open; the log's start if there is none.
+        """The last offset of at most `end` at which the open transactions are known; by default the log's start.
 
-        After an old snapshot the cleaner may have removed the markers of what was open, unless it was nothing.
+        A snapshot of an earlier segment is used only if nothing was open there: the cleaner may since have removed the
+        markers of open transactions.
         """
         first = Start(0, self._places[0].least, ())
         if self._log.is_single_file:

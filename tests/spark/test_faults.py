@@ -171,10 +171,10 @@ def soon_failing(tmp_path: Path) -> Iterator[Cluster]:
 @pytest.mark.faults
 def test_a_file_that_changes_before_the_retry_fails_the_job_and_says_so(soon_failing: Cluster, tmp_path: Path) -> None:
     wanted = {
-        "replace": "the file is not the one that was planned to be read (found another file of this name)",
-        "cut": "the file is not the one that was planned to be read "
+        "replace": "the file is not the one that the read was planned for (found another file of this name)",
+        "cut": "the file is not the one that the read was planned for "
         "(found {half} bytes, expected at least {size} bytes)",
-        "remove": "the file is gone since the read was planned",
+        "remove": "the file was removed after the read was planned",
     }
     for change, message in wanted.items():
         log_dir = write_log_dir(tmp_path / change, segments=1)

@@ -37,7 +37,7 @@ def test_a_partition_without_a_high_watermark_is_read_to_its_end_and_told(
     (tmp_path / "four-3").symlink_to(next(d for d in two_disks if (d / "four-3").is_dir()) / "four-3")
     read = kafkalog_source.scan(tmp_path, columns=["offset"], readUpTo="highWatermark", followSymlinks=True)
     assert read.to_table().num_rows == 120
-    assert any("no high watermark of four-3 is known" in warning for warning in read.report()["warnings"])
+    assert any("the high watermark of four-3 is unknown" in warning for warning in read.report()["warnings"])
 
 
 def test_an_end_offset_below_the_high_watermark_still_ends_the_range(two_disks: list[Path]) -> None:

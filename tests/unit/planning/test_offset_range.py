@@ -99,7 +99,7 @@ def test_a_log_start_at_or_behind_the_end_leaves_nothing(log: Path, start: int) 
     read = kafkalog_source.scan(log.parent, columns=["offset"])
     assert read.to_table().num_rows == 0
     # At the end is where deleting all records puts it; behind the end it is where no broker would have it.
-    warned = [f"{log}: the log start offset is {start}, and the log ends at 35" in w for w in read.report()["warnings"]]
+    warned = [f"{log}: the log start offset is {start}, but the log ends at 35" in w for w in read.report()["warnings"]]
     assert warned == ([True] if start > 35 else [])
     assert offsets(log.parent, includeDeleted=True) == ALL
 

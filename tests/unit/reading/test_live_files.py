@@ -76,7 +76,7 @@ def test_a_segment_planned_as_swap_is_read_under_its_later_names(directory: Path
 
 
 def test_a_segment_that_is_gone_is_an_error_that_names_it(directory: Path) -> None:
-    with pytest.raises(DataLossError, match=r"00\.log: the file is gone.*read again"):
+    with pytest.raises(DataLossError, match=r"00\.log: the file was removed after the read was planned.*read again"):
         after(directory, log(directory, 0).unlink)
 
 
@@ -84,12 +84,12 @@ def test_without_fail_on_data_loss_a_segment_that_is_gone_is_a_warning(directory
     offsets, warnings = after(directory, log(directory, 0).unlink, failOnDataLoss=False)
     assert offsets == list(range(6, 18))
     assert len(warnings) == 1
-    assert f"{log(directory, 0)}: the file is gone" in warnings[0]
+    assert f"{log(directory, 0)}: the file was removed" in warnings[0]
 
 
 def test_another_file_marked_deleted_is_not_taken_for_the_one_planned(directory: Path) -> None:
     log(directory, 0, ".deleted").write_bytes(encode(segment(0)))
-    with pytest.raises(DataLossError, match=r"the file is gone.*offsets 0 to 5 in no segment"):
+    with pytest.raises(DataLossError, match=r"the file was removed or replaced.*offsets 0 to 5 in no segment"):
         after(directory, log(directory, 0).unlink)
 
 

@@ -339,7 +339,7 @@ def test_a_time_is_looked_for_behind_damage_and_that_is_warned_of(tmp_path: Path
         offsets(directory, startingTimestamp=2500)
     scan = kafkalog_source.scan(directory, columns=["offset"], startingTimestamp=2500, mode="DROPMALFORMED")
     assert scan.to_table()["offset"].to_pylist() == list(range(4, 10))
-    assert any("records of the time that was looked for" in warning for warning in scan.report()["warnings"])
+    assert any("records at or after the wanted timestamp" in warning for warning in scan.report()["warnings"])
 
 
 @pytest.mark.parametrize("end", [6, 10, 20])

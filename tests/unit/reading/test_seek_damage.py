@@ -161,7 +161,7 @@ def test_the_place_is_named_where_the_record_that_is_looked_for_may_be_lost(log:
     assert read.to_table()["offset"].to_pylist() == [3, 4, 5, 6]
     (warning,) = read.report()["warnings"]
     assert f"position {2 * BATCH_SIZE}: {BATCH_SIZE} bytes damaged, offset 2: " in warning
-    assert "records of the time that was looked for may be lost there" in warning
+    assert "records at or after the wanted timestamp may be lost there" in warning
     with pytest.raises(KafkaLogError) as caught:
         scan(log.path, startingTimestamp=T + 2000)
     assert caught.value.position == 2 * BATCH_SIZE

@@ -37,7 +37,7 @@ def test_a_stream_goes_on_at_its_positions_and_with_partitions_that_are_new(logs
 
 
 def test_what_is_gone_is_data_loss_or_a_warning(logs: Path) -> None:
-    with pytest.raises(DataLossError, match="t-0 ends at offset 5, and 9 was reached before"):
+    with pytest.raises(DataLossError, match="t-0 ends at offset 5, but the stream has read up to 9"):
         backlog(logs, {"t": {"0": 9}})
     new = backlog(logs, {"t": {"0": 9}}, failOnDataLoss=False)
     assert ranges(new.splits) == [(1, 0, 2)]
