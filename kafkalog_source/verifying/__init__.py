@@ -1,11 +1,11 @@
-"""Whether log directories are sound: every batch, and every file that a broker keeps beside them.
+"""Verifies log directories: every batch, and every other file that a broker keeps.
 
-- `verify`: the partitions that some paths hold, checked by several threads; the public `verify`.
-- `partition`: one partition: its pieces, and what is seen only when they are put together.
-- `piece`: batches of a part of a segment, with the index entries that speak of it.
-- `indexes`, `transactions`: what `.index`, `.timeindex` and `.txnindex` say, compared with the batches.
-- `partition_files`, `log_dir_files`: snapshots, checkpoints and the other small files.
-- `findings`: what is wrong, where, and how bad it is; `progress`: how far it has come.
+- `verify`: checks the partitions in some paths with several threads; the public `verify`.
+- `partition`: one partition: its segments, and the checks across segments.
+- `segment`: one segment, checked in pieces; `piece`: the batches of a piece and the index entries for them.
+- `indexes`, `transactions`: `.index`, `.timeindex` and `.txnindex`, compared with the batches.
+- `small_files`: snapshots, checkpoints and other small files.
+- `findings`: problems with place and severity; `progress`: bytes checked so far.
 """
 
 from __future__ import annotations

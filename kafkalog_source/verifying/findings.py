@@ -1,4 +1,4 @@
-"""What is wrong, where, and how bad it is."""
+"""Findings: problems with their place and severity."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
 
 
 class Severity(enum.Enum):
-    """How bad a finding is."""
+    """The severity of a finding."""
 
     DAMAGE = "damage"
     """Records that cannot be read, or are missing."""
     MISLEADING = "misleading"
-    """A file beside the records that is damaged or says what is not so: a broker would go astray or make it anew."""
+    """A file other than a segment that is damaged or contradicts the batches: it misleads a broker, or is rebuilt."""
     UNCHECKED = "unchecked"
-    """Records that cannot be checked here: they are in remote storage, or compressed."""
+    """Records that cannot be checked because they are in remote storage or compressed."""
     NOTE = "note"
-    """Nothing wrong: what a crash, a live log or an old broker leaves."""
+    """Not a problem: left by a crash, a live log or an old broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found.
+    """One problem that was found.
 
     Attributes
     ----------
     severity : Severity
     file : str
     problem : str
-        As a sentence; never the content of a record.
+        A sentence; never the content of a record.
     position : int or None
-        Where in the file, in bytes.
+        Position in the file, in bytes.
     size : int or None
-        How many bytes are concerned.
+        Size of the affected region, in bytes.
     found, expected : str or None
     first_offset, last_offset : int or None
-        The offsets concerned, where they are known.
+        The affected offsets, None if unknown.
     is_denied : bool
-        Whether the file was not checked at all, because this process may not read it.
+        Whether the file was not checked because this process may not read it.
     """
 
     severity: Severity
@@ -74,7 +74,7 @@ class Finding:
         return f"from {self.first_offset} to {'?' if self.last_offset is None else self.last_offset}"
 
     def to_dict(self) -> dict[str, str | int | None]:
-        """The same as plain values."""
+        """Convert to plain values."""
         return {
             "severity": self.severity.value,
             "file": self.file,
@@ -89,7 +89,7 @@ class Finding:
 
 
 def of_damage(damage: Damage) -> Finding:
-    """The finding for a region that gave no rows; a torn end is none of the data's fault."""
+    """The finding for a region that yields no rows; a torn end is only a note."""
     torn = damage.kind is Kind.TORN
     problem = damage.reason if damage.error is None else damage.error.problem
     return Finding(
@@ -106,7 +106,7 @@ def of_damage(damage: Damage) -> Finding:
 
 
 def of_error(error: KafkaLogError, severity: Severity, file: str) -> Finding:
-    """The finding for what an error says."""
+    """The finding for an error."""
     return Finding(
         severity,
         error.file or file,

@@ -1,7 +1,7 @@
-"""``.index`` and ``.timeindex``: read as a whole, judged by their own order and then by the batches.
+"""Checks ``.index`` and ``.timeindex``: first the order of their entries, then each entry against the batches.
 
-What a broker checks when it loads them (``OffsetIndex.sanityCheck``, ``TimeIndex.sanityCheck``)
-has the words of its errors; that leaves out what makes an index lie.
+Errors that a broker detects when it loads them (``OffsetIndex.sanityCheck``, ``TimeIndex.sanityCheck``)
+have a similar text; a broker does not detect entries that contradict the batches.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ def _numbers() -> array[int]:
 
 @dataclass(slots=True)
 class IndexFile:
-    """The entries of an index, as far as they are worth comparing with the batches.
+    """The entries of an index; none if the file as such is invalid.
 
     Attributes
     ----------
     path : str
     entry_size : int
+        In bytes.
     keys, values : array of int
         Offsets and positions, or timestamps and offsets; offsets are absolute. An index may have millions of entries.
     findings : list of Finding
-        What is wrong with the file as such.
+        Problems of the file as such.
     """
 
     path: str
@@ -49,8 +50,8 @@ class IndexFile:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def lie(self, numbers: Sequence[int], problem: str, found: str, expected: str) -> Finding:
-        """The finding for some of the entries, told by the first of them."""
+    def misleading(self, numbers: Sequence[int], problem: str, found: str, expected: str) -> Finding:
+        """The finding for some of the entries, with the place of the first of them."""
         count = f"{len(numbers)} of {len(self)} entries, the first of them" if len(numbers) > 1 else "entry"
         return Finding(
             Severity.MISLEADING,
@@ -63,7 +64,7 @@ class IndexFile:
         )
 
     def refuse(self, problem: str, found: str, expected: str | None, position: int | None = None) -> None:
-        """Note that the index as such is of no use."""
+        """Add a finding for the file as such, and drop its entries."""
         self.keys, self.values = _numbers(), _numbers()
         self.findings.append(Finding(Severity.MISLEADING, self.path, problem, position, None, found, expected))
 
@@ -85,7 +86,7 @@ def read_time_index(path: str, base_offset: int) -> IndexFile:
 
 
 def _read(path: str, layout: struct.Struct, key_base: int, value_base: int) -> IndexFile:
-    """The entries up to the padding, in which a preallocated file or one after a crash ends."""
+    """The entries up to the padding at the end of a preallocated file or of one left by a crash."""
     index = IndexFile(path, layout.size)
     try:
         data = read_side_file(path)
@@ -99,48 +100,48 @@ def _read(path: str, layout: struct.Struct, key_base: int, value_base: int) -> I
             f"a multiple of {layout.size}",
         )
         return index
-    # An entry of zeros says nothing but where the padding begins; the first entry alone may be one.
+    # The padding is zeros. Only the first entry may be all zeros too; it carries no information.
     used = -(-len(data.rstrip(b"\0")) // layout.size)
     try:
         for key, value in layout.iter_unpack(data[: used * layout.size]):
             index.keys.append(key_base + key)
             index.values.append(value_base + value)
     except OverflowError:
-        index.refuse("the index names an offset above the largest there is", "more than 63 bits", None)
+        index.refuse("the index names an offset above the largest possible one", "more than 63 bits", None)
     return index
 
 
 def _check_rising(
     index: IndexFile, numbers: array[int], name: str, least: int | None, *, may_stay: bool = False
 ) -> None:
-    """Refuse an index in which some numbers do not rise: no lookup in it means anything."""
+    """Refuse an index whose numbers do not rise, since a binary search in it is meaningless."""
     if numbers and least is not None and numbers[0] < least:
-        problem = f"the {name} of the first entry is below what the file begins with"
+        problem = f"the {name} of the first entry is below the {name} at which the segment begins"
         index.refuse(problem, f"{name} {numbers[0]}", f"{least} or more", 0)
         return
     for number, (before, after) in enumerate(pairwise(numbers), start=1):
         if after < before or (after == before and not may_stay):
-            found = f"{name} {after} behind {before}"
+            found = f"{name} {after} after {before}"
             index.refuse(f"the {name}s of the index do not rise", found, "entries in order", number * index.entry_size)
             return
 
 
 def judge_offsets(index: IndexFile, astray: Iterable[int], too_low: Iterable[int], damage: Regions) -> list[Finding]:
-    """Findings for offset entries at whose positions no batch begins, or an earlier one than they say."""
+    """Findings for offset entries at whose positions no batch begins, or one with higher offsets."""
     findings = []
     wrong = [number for number in astray if not damage.cover(index.values[number])]
     if wrong:
         offset, position = index.keys[wrong[0]], index.values[wrong[0]]
         findings.append(
-            index.lie(wrong, "no batch begins where the index points", f"offset {offset} at position {position}",
+            index.misleading(wrong, "no batch begins where the index points", f"offset {offset} at position {position}",
                       "positions at which batches begin")
         )  # fmt: skip
     wrong = [number for number in too_low if not damage.cover(index.values[number])]
     if wrong:
         offset, position = index.keys[wrong[0]], index.values[wrong[0]]
         findings.append(
-            index.lie(wrong, "the index names an offset that lies before the batch it points at",
-                      f"offset {offset} at position {position}", "an offset that is not before the batch")
+            index.misleading(wrong, "the index names an offset below the batch it points at",
+                      f"offset {offset} at position {position}", "an offset that is not below the batch's first")
         )  # fmt: skip
     return findings
 
@@ -148,26 +149,26 @@ def judge_offsets(index: IndexFile, astray: Iterable[int], too_low: Iterable[int
 def judge_times(
     index: IndexFile, times: Sequence[tuple[int, int]], next_offset: int | None, untimed: bool
 ) -> list[Finding]:
-    """Findings for time entries, given the largest times up to their offsets and with the batches at them.
+    """Findings for time entries, given the largest timestamps before their offsets and up to the batches at them.
 
     Parameters
     ----------
     index : IndexFile
     times : sequence of (int, int)
-        One for each entry that a batch reaches; see `IndexCheck.times`.
+        One for each entry whose offset the batches reach; see `IndexCheck.times`.
     next_offset : int or None
-        The offset after the segment's last one; None if that is not known because of damage, which also makes
-        it unknown whether a time is too late.
+        The offset after the segment's last one; None if damage makes it unknown, and with it whether a timestamp is
+        too late.
     untimed : bool
-        Whether there are batches without a time. A broker that still wrote v0 put the times into the index that
-        its producers had sent.
+        Whether there are batches without timestamps. A broker that still wrote v0 put the timestamps that its
+        producers had sent into the index.
     """
     findings = []
     early = [number for number, (before, _) in enumerate(times) if index.keys[number] < before]
     if early:
         timestamp, offset = index.keys[early[0]], index.values[early[0]]
         findings.append(
-            index.lie(early, "records with a later time than the index says come before the offset it names",
+            index.misleading(early, "records before the offset in the index have a later time than the index",
                       f"time {timestamp} at offset {offset}", f"time {times[early[0]][0]} or later")
         )  # fmt: skip
     if next_offset is None:
@@ -176,25 +177,25 @@ def judge_times(
     if late and not untimed:
         timestamp, offset = index.keys[late[0]], index.values[late[0]]
         findings.append(
-            index.lie(late, "no record up to the offset that the index names has so late a time",
-                      f"time {timestamp} at offset {offset}", f"time {times[late[0]][1]} at most")
+            index.misleading(late, "no record up to the offset in the index has so late a time",
+                      f"time {timestamp} at offset {offset}", f"at most time {times[late[0]][1]}")
         )  # fmt: skip
     beyond = list(range(len(times), len(index)))
     if beyond:
         timestamp, offset = index.keys[beyond[0]], index.values[beyond[0]]
         findings.append(
-            index.lie(beyond, "the index names an offset behind the segment's last one", f"offset {offset}",
+            index.misleading(beyond, "the index names an offset after the segment's last one", f"offset {offset}",
                       f"an offset below {next_offset}")
         )  # fmt: skip
     return findings
 
 
 class Regions:
-    """The damaged regions of a file, in which nothing can be said of what an index points at."""
+    """The damaged regions of a file; index entries that point into them cannot be checked."""
 
     def __init__(self, damage: Sequence[Damage]) -> None:
         self._regions = [(each.position, each.position + each.size) for each in damage]
 
     def cover(self, position: int) -> bool:
-        """Whether a position lies in one of them."""
+        """Whether a position is in one of them."""
         return any(start <= position < end for start, end in self._regions)

@@ -1,4 +1,4 @@
-"""One partition: its segments, and what is seen only when they lie side by side."""
+"""Checks one partition: its segments, and the gaps and files between them."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class PartitionResult:
-    """What was found in one partition.
+    """The result of checking one partition.
 
     Attributes
     ----------
     log : PartitionLog
     batches, records : int
-        Good ones; control records count too.
+        Valid batches and their records, including control records.
     end_offset : int or None
-        The offset after the last one; None if damage hides it.
+        The offset after the last one; None if damage makes it unknown.
     findings : list of Finding
     """
 
@@ -48,24 +48,24 @@ class PartitionResult:
     findings: list[Finding] = field(default_factory=list)
 
     def count(self, severity: Severity) -> int:
-        """How many findings are of a severity."""
+        """The number of findings of a severity."""
         return sum(finding.severity is severity for finding in self.findings)
 
 
 class PartitionCheck:
-    """Checks one partition, a piece at a time.
+    """Checks one partition, piece by piece.
 
     Parameters
     ----------
     log : PartitionLog
     follow_symlinks : bool
     cut : bool
-        Whether several threads may work on one segment.
+        Whether to cut large segments into pieces for several threads.
 
     Attributes
     ----------
     has_moved : bool
-        A broker has replaced or removed files since they were listed.
+        Whether a broker has replaced or removed files since they were listed.
     """
 
     def __init__(self, log: PartitionLog, follow_symlinks: bool, cut: bool) -> None:
@@ -83,11 +83,11 @@ class PartitionCheck:
         self._lock = threading.Lock()
 
     def pieces(self) -> Iterator[tuple[SegmentCheck, Piece]]:
-        """What there is to do, in any order and by any thread."""
+        """The pieces, which may be checked in any order and by any thread."""
         return ((segment, piece) for segment in self._segments for piece in segment.pieces)
 
     def run(self, segment: SegmentCheck, piece: Piece, checker: SpanChecker, progress: Progress) -> bool:
-        """Check a piece; True if it was the last one, so that `finish` has its turn."""
+        """Check a piece; True if it was the last one, after which `finish` is to be called."""
         try:
             if not self.has_moved:
                 segment.run(piece, checker, progress)
@@ -100,7 +100,7 @@ class PartitionCheck:
             return self._left == 0
 
     def finish(self, checker: SpanChecker) -> PartitionResult:
-        """Put the pieces together."""
+        """Combine the results of the pieces and check the partition as a whole."""
         findings = [finding for segment in self._segments for finding in segment.judge()] + self._errors
         result = PartitionResult(self.log, findings=findings)
         result.batches = sum(piece.batches for _, piece in self.pieces())
@@ -110,11 +110,11 @@ class PartitionCheck:
             whole = last.checks and not last.damage
             result.end_offset = last.next_offset if whole else None
         if not self.log.is_single_file:
-            self._look_around(findings, checker)
+            self._check_whole(findings, checker)
         return result
 
-    def _look_around(self, findings: list[Finding], checker: SpanChecker) -> None:
-        """Add what no segment tells alone."""
+    def _check_whole(self, findings: list[Finding], checker: SpanChecker) -> None:
+        """Add the findings that do not concern a single segment."""
         compacted = self.log.cleaned or any(self._has_gaps(segment) for segment in self._segments)
         findings += self._gaps(compacted)
         findings += self._absent()
@@ -128,11 +128,11 @@ class PartitionCheck:
             findings.append(of_error(error, Severity.DAMAGE, self.log.path))
         for segment in self.log.segments:
             if segment.offset_index is None and not segment.is_07:
-                problem = "has no offset index beside it: a broker will make one"
+                problem = "has no offset index: a broker rebuilds it on startup"
                 findings.append(Finding(Severity.NOTE, segment.path, problem))
 
     def _absent(self) -> Iterator[Finding]:
-        """What belongs to the partition and is not there to be checked."""
+        """The findings for records of the partition that are not available to be checked."""
         log, remote = self.log, remote_part(self.log)
         if remote is not None:
             severity = Severity.UNCHECKED if remote.is_expected else Severity.NOTE
@@ -160,7 +160,7 @@ class PartitionCheck:
         return not segment.damage and any(check.has_gaps for check in segment.checks)
 
     def _gaps(self, compacted: bool) -> Iterator[Finding]:
-        """Offsets between two segments that are in neither."""
+        """The findings for offsets that are missing between two segments."""
         for each, following in pairwise(self._segments):
             end = each.next_offset
             if each.segment.is_07:
@@ -180,7 +180,7 @@ class PartitionCheck:
 
 
 def _reason(each: SegmentCheck, compacted: bool) -> str:
-    """Why offsets are in neither of two segments, given the first of them."""
+    """Why offsets are missing after a segment."""
     if each.segment.size == 0:
         return "this one is empty"
-    return "compaction removed them, or a segment is missing" if compacted else "a segment is not there"
+    return "compaction removed them, or a segment is missing" if compacted else "a segment is missing"

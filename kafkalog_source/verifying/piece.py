@@ -1,4 +1,4 @@
-"""The batches of a part of a segment, and the index entries that speak of them."""
+"""Checks the batches of a part of a segment, and the index entries that refer to them."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
 
 
 class MovedError(Exception):
-    """A file is no longer the one that was listed: a broker compacts, rolls or deletes."""
+    """A file was replaced or removed after it was listed, as when a broker compacts or deletes."""
 
 
 @dataclass(slots=True)
 class Piece:
-    """A part of a segment that one thread checks, and what it found.
+    """A part of a segment that one thread checks, and the results.
 
     Attributes
     ----------
     segment : SegmentFile
     span : Span
     pointed, timed : range
-        The numbers of the entries of the two indexes that are about it.
+        The numbers of the entries of the offset index and the time index that refer to it.
     check : IndexCheck or None
         None if it could not be read.
     damage : list of Damage
     findings : list of Finding
     batches, records : int
     next_offset : int or None
-        The offset after its last one, None if damage is what it ends with.
+        The offset after its last one, None if it ends with damage.
     """
 
     segment: SegmentFile
@@ -66,7 +66,7 @@ class Piece:
         time_index: IndexFile | None,
         progress: Progress,
     ) -> None:
-        """Check it."""
+        """Check the piece and store the results."""
         check = _check(offset_index, self.pointed, time_index, self.timed)
         counter = _Counter(progress, self.span)
         takers: list[Taker] = [counter] if self.span.base_07 is not None else [check, counter]
@@ -89,33 +89,33 @@ def _check(offset_index: IndexFile | None, pointed: range, time_index: IndexFile
 
 
 class _Counter:
-    """Tells the progress of reading."""
+    """Reports the progress of reading."""
 
     def __init__(self, progress: Progress, span: Span) -> None:
         self._progress = progress
-        self._told = span.start
+        self._reported = span.start
         self._end = span.end
 
     def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
-        self._tell(window_position + entries.walked)
+        self._report(window_position + entries.walked)
 
     def finish(self) -> None:
-        self._tell(self._end)
+        self._report(self._end)
 
-    def _tell(self, position: int) -> None:
-        self._progress.add(position - self._told)
-        self._told = position
+    def _report(self, position: int) -> None:
+        self._progress.add(position - self._reported)
+        self._reported = position
 
 
 def open_listed(segment: SegmentFile) -> LocalFile:
-    """Open a segment, which has to be the file that was listed.
+    """Open a segment and check that it is the file that was listed.
 
     Raises
     ------
     MovedError
-        It is another one, or gone.
+        If it was replaced or removed.
     LogDirError
-        It cannot be opened.
+        If it cannot be opened.
     """
     try:
         source = LocalFile(segment.path)

@@ -1,4 +1,4 @@
-"""How far a long piece of work has come, counted by its threads and shown by whoever waits for it."""
+"""Progress in bytes, counted by worker threads and displayed by the caller."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 
 class Progress:
-    """Bytes done out of bytes in all.
+    """Bytes done out of the total. Thread-safe.
 
     Attributes
     ----------
@@ -19,11 +19,11 @@ class Progress:
         self._lock = threading.Lock()
 
     def expect(self, size: int) -> None:
-        """More is to be done."""
+        """Add bytes to the total."""
         with self._lock:
             self.total += size
 
     def add(self, size: int) -> None:
-        """More has been done."""
+        """Add bytes to those that are done."""
         with self._lock:
             self.done += size

@@ -1,4 +1,4 @@
-"""One segment: cut into pieces for several threads, and judged when they are put together again."""
+"""Checks one segment: cut into pieces for several threads, whose results are then combined."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kafkalog_source.verifying.progress import Progress
 
 PIECE_SIZE = 32 << 20
-"""Threads take pieces of about this size of large segments."""
+"""Approximate size of the pieces of large segments, in bytes."""
 
 
 class SegmentCheck:
@@ -40,17 +40,17 @@ class SegmentCheck:
     ----------
     segment : SegmentFile
     bound : int
-        Its offsets lie below this.
+        Its offsets are below this one.
     is_last : bool
-        Whether it is the last one of its partition, or the only one that is looked at.
+        Whether it is the last segment of its partition, or given by its own path.
     cut : bool
-        Whether several threads may work on it.
+        Whether to cut it into pieces for several threads if it is large.
 
     Attributes
     ----------
     pieces : list of Piece
     damage : list of Damage
-        Of all pieces, once they are judged.
+        Of all pieces, after `judge`.
     """
 
     def __init__(self, segment: SegmentFile, bound: int, is_last: bool, cut: bool) -> None:
@@ -81,12 +81,12 @@ class SegmentCheck:
         Raises
         ------
         MovedError
-            The file is not the one that was listed.
+            If the file was replaced or removed.
         LogDirError
-            It cannot be opened.
+            If it cannot be opened.
         """
         if len(self.pieces) == 1:
-            # Of a live segment the indexes are read first: what they say is in the log by then.
+            # Indexes are read before the segment: in a live log, whatever they refer to has been written by then.
             self._read_indexes()
             piece.pointed, piece.timed = range(_count(self._offset_index)), range(_count(self._time_index))
         with open_listed(self.segment) as source:
@@ -103,13 +103,13 @@ class SegmentCheck:
             self._time_index = read_time_index(segment.time_index, segment.base_offset)
 
     def _cut(self, whole: Span) -> list[Piece]:
-        """Pieces that begin where batches do, which the index shows and their checksums prove."""
+        """Cut at batch boundaries that the index names and valid checksums confirm."""
         segment = self.segment
         place = SegmentPlace(segment.path, segment.base_offset, self.bound, segment.offset_index)
         pieces, span = [], whole
         with Seeker(place) as seeker:
             for cut in seeker.cuts(0, segment.size, PIECE_SIZE):
-                # Where a v0 or v1 wrapper begins, its first offset is not known.
+                # At a v0 or v1 wrapper, whose first offset is unknown, the segment is not cut.
                 if cut.least != cut.below:
                     continue
                 pieces.append(self._piece(replace(span, end=cut.position, bound=cut.below, to_file_end=False)))
@@ -127,16 +127,16 @@ class SegmentCheck:
 
     @property
     def next_offset(self) -> int | None:
-        """The offset after the last one; None if damage is what the segment ends with."""
+        """The offset after the last one; None if the segment ends with damage."""
         return self.pieces[-1].next_offset
 
     @property
     def checks(self) -> list[IndexCheck]:
-        """What the pieces noted, of those that could be read."""
+        """The index checks of the pieces that could be read."""
         return [piece.check for piece in self.pieces if piece.check is not None]
 
     def judge(self) -> list[Finding]:
-        """Put the pieces together; what they found and what their indexes say of them."""
+        """Combine the findings of the pieces, and add those of the indexes."""
         findings = [finding for piece in self.pieces for finding in piece.findings]
         self.damage = [each for piece in self.pieces for each in piece.damage]
         findings += map(of_damage, self.damage)
@@ -158,13 +158,13 @@ class SegmentCheck:
         return zip(self.pieces, self.checks, strict=True)
 
     def _times(self) -> list[tuple[int, int]]:
-        """The largest times at each entry of the time index, over all pieces before it."""
+        """The largest timestamps at each entry of the time index, over all batches up to it."""
         so_far = -1
         found: list[tuple[int, int]] = []
         for piece, check in self._pairs():
             found += [(max(so_far, before), max(so_far, reached)) for before, reached in check.times]
             so_far = max(so_far, check.max_timestamp)
-            # Offsets between the last batch of this piece and the next piece are those that compaction removed.
+            # Further entries of this piece have offsets after its last batch, which compaction removed.
             if piece is not self.pieces[-1]:
                 found += [(so_far, so_far)] * (piece.timed.stop - len(found))
         return found

@@ -1,4 +1,4 @@
-"""The small files of a partition directory and of a log dir: snapshots, checkpoints, ids."""
+"""Checks the small files of a partition directory and of a log dir: snapshots, checkpoints, ids."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ Offsets = dict[tuple[str, int], int]
 
 
 def check_partition_files(path: str, root: Root, bases: Collection[int], checker: SpanChecker) -> list[Finding]:
-    """Check the files of a partition directory that belong to no one segment, and find indexes without one.
+    """Check the small files of a partition directory, and report indexes without a segment.
 
     Parameters
     ----------
     path : str
         The directory.
     root : Root
-        What symbolic links have to stay in.
+        The directory that symbolic links must not lead out of.
     bases : collection of int
         Base offsets of its segments.
     checker : SpanChecker
@@ -66,18 +66,18 @@ def check_partition_files(path: str, root: Root, bases: Collection[int], checker
 
 
 def check_log_dir_files(path: str, root: Root, checker: SpanChecker) -> tuple[list[Finding], dict[str, Offsets]]:
-    """Check the files that a broker keeps beside its partition directories.
+    """Check the files that a broker keeps in the log dir itself.
 
     Returns
     -------
     tuple of (list of Finding, dict)
-        What is wrong, and by name what the good checkpoints say.
+        The findings, and the offsets in the valid checkpoints by file name.
     """
     findings: list[Finding] = []
-    said: dict[str, Offsets] = {}
+    checkpoints: dict[str, Offsets] = {}
 
     def note(file: str) -> list[Finding]:
-        said[os.path.basename(file)] = read_offset_checkpoint(file)
+        checkpoints[os.path.basename(file)] = read_offset_checkpoint(file)
         return []
 
     checks: dict[str, Callable[[str], list[Finding]]] = dict.fromkeys(CHECKPOINT_NAMES, note)
@@ -86,11 +86,11 @@ def check_log_dir_files(path: str, root: Root, checker: SpanChecker) -> tuple[li
     for entry in sorted(entries(path), key=lambda entry: entry.name):
         if entry.name in checks:
             findings += _guarded(entry, root, checks[entry.name])
-    return findings, said
+    return findings, checkpoints
 
 
 def _bases_of_logs(found: Sequence[os.DirEntry[str]]) -> Iterator[int]:
-    """Base offsets of what is named as a segment, also where it cannot be read: its indexes are not without one."""
+    """Base offsets in the names of segments, including unreadable ones, whose indexes are not orphaned."""
     for entry in found:
         name = parse_log_file(entry.name)
         if name is not None and name.is_segment and name.state is None:
@@ -116,7 +116,7 @@ def _check_of(
 
 
 def _guarded(entry: os.DirEntry[str], root: Root, check: Callable[[str], list[Finding]]) -> list[Finding]:
-    """Check a file, if it is one; of one that a broker may be writing to, only what is wrong for longer counts."""
+    """Check a regular file; repeat the check of a recently modified one, to which a broker may be writing."""
     findings: list[Finding] = []
     for attempt in range(_ATTEMPTS):
         time.sleep(attempt * _PAUSE_SECONDS)
@@ -125,7 +125,7 @@ def _guarded(entry: os.DirEntry[str], root: Root, check: Callable[[str], list[Fi
                 root.admit(entry.path)
             mode = os.stat(entry.path).st_mode
             if not stat.S_ISREG(mode):
-                return [Finding(Severity.MISLEADING, entry.path, f"is {file_kind(mode)} and not a file")]
+                return [Finding(Severity.MISLEADING, entry.path, f"is {file_kind(mode)} and not a regular file")]
             findings = check(entry.path)
         except KafkaLogError as error:
             findings = [of_error(error, Severity.MISLEADING, entry.path)]
@@ -154,7 +154,7 @@ def _check_producer_snapshot(path: str, offset: int) -> list[Finding]:
 
 
 def _orphaned(path: str) -> list[Finding]:
-    return [Finding(Severity.NOTE, path, "an orphaned index file, with no corresponding log file")]
+    return [Finding(Severity.NOTE, path, "an orphaned index file without a corresponding log file")]
 
 
 def _check_topic_id(path: str) -> list[Finding]:
@@ -186,20 +186,20 @@ def _check_quorum(path: str) -> list[Finding]:
         state = None
     if isinstance(state, dict) and isinstance(state.get("leaderEpoch"), int):
         return []
-    return [Finding(Severity.MISLEADING, path, "the quorum's state is no JSON object with a leaderEpoch")]
+    return [Finding(Severity.MISLEADING, path, "the quorum state is not a JSON object with a leaderEpoch")]
 
 
 def _check_properties(path: str) -> list[Finding]:
     lines = (line.strip() for line in _text(path).splitlines())
-    said = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith(("#", "!")))
-    version = said.get("version", "").strip()
+    properties = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith(("#", "!")))
+    version = properties.get("version", "").strip()
     if version in ("0", "1"):
         return []
     return [
         Finding(
             Severity.MISLEADING,
             path,
-            "a broker does not start on this meta.properties",
+            "a broker does not start with this meta.properties",
             found=f"version {printable(version[:20])!r}" if version else "no version",
             expected="version 0 or 1",
         )
@@ -212,7 +212,7 @@ def _text(path: str) -> str:
 
 
 class _LastEntry:
-    """Remembers the attributes of the last batch."""
+    """Keeps the attributes of the last batch."""
 
     def __init__(self) -> None:
         self.attributes = 0
@@ -222,13 +222,13 @@ class _LastEntry:
 
 
 def _check_metadata_snapshot(path: str, checker: SpanChecker) -> list[Finding]:
-    """A snapshot of the metadata log: batches like a segment's, the last of which is a control batch."""
+    """Check a snapshot of the metadata log: batches as in a segment, of which the last is a control batch."""
     findings: list[Finding] = []
     last = _LastEntry()
     with LocalFile(path) as source:
         span = Span(0, source.size, 0, MAX_OFFSET, MAX_OFFSET, to_file_end=True, torn_is_benign=False)
         checker.check(source, span, [last], lambda damage: findings.append(of_damage(damage)))
         if not findings and not last.attributes & CONTROL_FLAG and os.path.basename(path) != _BOOTSTRAP:
-            problem = "the snapshot of the metadata log does not end with its footer: its end is missing"
+            problem = "the snapshot of the metadata log does not end with a footer record: its end is missing"
             findings.append(Finding(Severity.DAMAGE, path, problem, source.size))
     return findings

@@ -1,11 +1,13 @@
-"""``.txnindex``: what was aborted according to the index, and according to the batches and markers."""
+"""Checks ``.txnindex``: compares its aborted transactions with the batches and markers."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kafkalog_source.errors import counted
 from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
 from kafkalog_source.segment.side_files.txn_index import parse_txn_index
@@ -14,30 +16,35 @@ from kafkalog_source.verifying.findings import Finding, Severity
 from kafkalog_source.verifying.piece import open_listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from kafkalog_source.logdir import PartitionLog, SegmentFile
+    from kafkalog_source.logdir import PartitionLog
     from kafkalog_source.verifying.segment import SegmentCheck
 
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
+_LEFT_OUT = "the transaction index lacks aborted transactions, whose records a broker would serve as committed"
+_BEGIN_ELSEWHERE = "the transaction index has aborted transactions whose first offset is not that of their batches"
+_NOT_ABORTED = "the transaction index has transactions that no abort marker ends"
 
 Aborted = tuple[int, int, int]
-"""Producer id, first offset and the marker's."""
+"""Producer id, first offset and the marker's offset."""
 End = tuple[int, int]
-"""Producer id and the marker's offset: one transaction of a partition, whatever is left of its batches."""
+"""Producer id and the marker's offset, which identify a transaction even if some of its batches are gone."""
 
 
 def check_transactions(log: PartitionLog, segments: Sequence[SegmentCheck], compacted: bool) -> list[Finding]:
-    """Compare the transaction indexes of a partition with its batches; damaged ones allow only to read the indexes.
+    """Compare the transaction indexes of a partition with its batches.
+
+    If batches are damaged or missing, the indexes are only parsed, since markers may be lost.
 
     Parameters
     ----------
     log : PartitionLog
     segments : sequence of SegmentCheck
-        Judged.
+        After `SegmentCheck.judge`.
     compacted : bool
-        Whether batches of aborted transactions may have been cleaned away.
+        Whether the log cleaner may have removed batches of aborted transactions.
     """
     indexed = any(segment.txn_index is not None for segment in log.segments)
     if not indexed and not any(check.transactional for segment in segments for check in segment.checks):
@@ -47,7 +54,7 @@ def check_transactions(log: PartitionLog, segments: Sequence[SegmentCheck], comp
     batches = _Batches(segments, compacted)
     findings: list[Finding] = []
     for attempt in range(_ATTEMPTS):
-        # A broker writes the marker first and the index after it.
+        # A running broker appends the marker before the index entry, so that a difference may disappear.
         time.sleep(attempt * _PAUSE_SECONDS)
         findings = batches.compare([_read(each) for each in segments])
         if not findings:
@@ -56,7 +63,7 @@ def check_transactions(log: PartitionLog, segments: Sequence[SegmentCheck], comp
 
 
 def _lacks_markers(segments: Sequence[SegmentCheck], compacted: bool) -> bool:
-    """Whether damage, or segments that are missing, may have held markers, which tell what batches belong together."""
+    """Whether markers may be lost, in damage or in a missing segment."""
     if any(segment.damage or len(segment.checks) < len(segment.pieces) for segment in segments):
         return True
     return not compacted and any(
@@ -65,11 +72,11 @@ def _lacks_markers(segments: Sequence[SegmentCheck], compacted: bool) -> bool:
 
 
 class _Batches:
-    """What the batches of a partition say was aborted.
+    """The aborted transactions according to the batches and markers of a partition.
 
-    Of a transaction that began in a segment that retention or deleteRecords took away since, the rest of the batches
-    is on disk, or the marker alone; where it began only the index knows. So its entries are what the pass over the
-    batches starts with: an abort marker has to end each of them, and nothing before it.
+    Of a transaction that began in a segment which retention or deleteRecords has removed since, only its last batches
+    or its marker are on disk, and only the index has its first offset. So the pass over the batches starts with such
+    index entries as open transactions: the next marker of each producer has to be an abort marker.
     """
 
     def __init__(self, segments: Sequence[SegmentCheck], compacted: bool) -> None:
@@ -81,7 +88,7 @@ class _Batches:
         self._end = 0
 
     def compare(self, indexes: Sequence[tuple[list[Aborted], list[Finding]]]) -> list[Finding]:
-        """What is wrong with the indexes of the segments, which were read just now."""
+        """Compare the indexes of the segments, as they were read just now, with the batches."""
         begun = self._begun_before([entry for entries, _ in indexes for entry in entries])
         if begun != self._begun:
             self._begun = begun
@@ -92,9 +99,9 @@ class _Batches:
         return findings
 
     def _begun_before(self, entries: Sequence[Aborted]) -> tuple[tuple[int, int], ...]:
-        """Producer id and first offset of what the indexes say began before the first segment; each producer's first.
+        """Producer id and first offset of each producer's first transaction that began before the first segment.
 
-        Compaction removes markers too, so that what began there need not end.
+        By the indexes. Empty for a compacted log, in which the marker of such a transaction may have been removed.
         """
         if self._compacted:
             return ()
@@ -110,19 +117,28 @@ class _Batches:
         actual: dict[End, int] = {
             (producer_id, last): first for producer_id, first, last in self._aborted if least <= last < bound
         }
-        findings = _missing(each.segment, [(key[0], actual[key], key[1]) for key in _in_order(actual.keys() - noted)])
+        findings = []
+        if missing := _in_order(actual.keys() - noted):
+            expected = "an entry for every abort marker in the segment"
+            findings.append(_finding(each, _LEFT_OUT, missing, actual[missing[0]], expected))
         common = _in_order(actual.keys() & noted)
-        wrong = [(key[0], noted[key], key[1]) for key in common if not self._may_begin(noted[key], actual[key])]
-        findings += _misplaced(each.segment, wrong, {key: actual[key] for key in common})
-        if not self._compacted:
-            findings += _false(each.segment, [(key[0], noted[key], key[1]) for key in _in_order(noted.keys() - actual)])
+        if wrong := [key for key in common if not self._may_begin(noted[key], actual[key])]:
+            expected = f"first offset {actual[wrong[0]]}"
+            finding = _finding(each, _BEGIN_ELSEWHERE, wrong, noted[wrong[0]], expected)
+            findings.append(replace(finding, first_offset=min(noted[wrong[0]], actual[wrong[0]])))
+        if (false := _in_order(noted.keys() - actual)) and not self._compacted:
+            expected = "transactions that an abort marker ends"
+            findings.append(_finding(each, _NOT_ABORTED, false, noted[false[0]], expected))
         return findings
 
     def _may_begin(self, noted: int, actual: int) -> bool:
-        """Whether a transaction may have begun where the index says; its first batches may be cleaned away."""
+        """Whether a transaction may have begun at the offset in the index, given where its batches begin.
+
+        In a compacted log its first batches may have been removed.
+        """
         if self._compacted:
             return noted <= actual
-        # What another entry lets begin before the first segment is that entry's fault.
+        # An actual first offset below the first segment comes from another entry of the index, which is to blame.
         return noted == actual or actual < self._start
 
 
@@ -131,7 +147,7 @@ def _in_order(keys: Iterable[End]) -> list[End]:
 
 
 def _aborted(segments: Sequence[SegmentCheck], begun: Iterable[tuple[int, int]]) -> tuple[list[Aborted], int]:
-    """What the batches say was aborted, given what was open before them, and the offset at which they end."""
+    """The aborted transactions by the batches, given those open before them, and the offset after the last batch."""
     tracker = make_tracker(begun)
     for each in segments:
         with open_listed(each.segment) as source:
@@ -158,53 +174,15 @@ def _read(each: SegmentCheck) -> tuple[list[Aborted], list[Finding]]:
     return [(entry.producer_id, entry.first_offset, entry.last_offset) for entry in entries], []
 
 
-def _missing(segment: SegmentFile, entries: Sequence[Aborted]) -> list[Finding]:
-    if not entries:
-        return []
-    producer_id, first, last = entries[0]
-    where = segment.txn_index or segment.path.replace(".log", ".txnindex")
-    return [
-        Finding(
-            Severity.MISLEADING,
-            where,
-            "the transaction index leaves out aborted transactions, whose records a broker would serve as committed",
-            found=f"{len(entries)} left out, the first of producer {producer_id}",
-            expected="an entry for every abort marker in the segment",
-            first_offset=first,
-            last_offset=last,
-        )
-    ]
-
-
-def _misplaced(segment: SegmentFile, entries: Sequence[Aborted], actual: Mapping[End, int]) -> list[Finding]:
-    if not entries or segment.txn_index is None:
-        return []
-    producer_id, first, last = entries[0]
-    return [
-        Finding(
-            Severity.MISLEADING,
-            segment.txn_index,
-            "the transaction index lets aborted transactions begin elsewhere than their batches do",
-            found=f"{len(entries)} such, the first of producer {producer_id} with first offset {first}",
-            expected=f"first offset {actual[producer_id, last]}",
-            first_offset=min(first, actual[producer_id, last]),
-            last_offset=last,
-        )
-    ]
-
-
-def _false(segment: SegmentFile, entries: Sequence[Aborted]) -> list[Finding]:
-    if not entries or segment.txn_index is None:
-        return []
-    producer_id, first, last = entries[0]
-    return [
-        Finding(
-            Severity.MISLEADING,
-            segment.txn_index,
-            "the transaction index names transactions as aborted that the batches do not",
-            found=f"{len(entries)} such, the first of producer {producer_id}",
-            expected="transactions that an abort marker ends",
-            first_offset=first,
-            last_offset=last,
-        )
-    ]
+def _finding(each: SegmentCheck, problem: str, ends: Sequence[End], first: int, expected: str) -> Finding:
+    """The finding for some transactions, the first of which begins at offset `first`."""
+    producer_id, last = ends[0]
+    return Finding(
+        Severity.MISLEADING,
+        each.segment.txn_index or each.segment.path.replace(".log", ".txnindex"),
+        problem,
+        found=f"{counted(len(ends), 'transaction')}, the first of producer {producer_id} with first offset {first}",
+        expected=expected,
+        first_offset=first,
+        last_offset=last,
+    )

@@ -1,4 +1,4 @@
-"""`verify`: the partitions that some paths hold, checked by several threads."""
+"""`verify`: checks the partitions in some paths with several threads."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _LOG_START = "log-start-offset-checkpoint"
 
 @dataclass(slots=True)
 class Verification:
-    """What was checked and found.
+    """The result of `verify`.
 
     Attributes
     ----------
     partitions : list of PartitionResult
     findings : list of Finding
-        Those that are no partition's: of log dirs, and of what could not even be listed.
+        Findings outside partitions: in log dirs, and for files that could not be listed.
     skipped : list of (str, str)
         Paths that were left out, and why.
     warnings : list of str
@@ -51,21 +51,21 @@ class Verification:
 
     @property
     def all_findings(self) -> list[Finding]:
-        """Those of log dirs and those of partitions."""
+        """The findings of log dirs and of all partitions."""
         return [*self.findings, *(finding for each in self.partitions for finding in each.findings)]
 
     @property
     def is_sound(self) -> bool:
-        """Whether there is nothing but notes."""
+        """Whether all findings are notes."""
         return all(finding.severity is Severity.NOTE for finding in self.all_findings)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every file could be checked that the paths hold."""
+        """Whether every file in the paths could be checked."""
         return not any(finding.is_denied for finding in self.all_findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Convert to plain values."""
         return {
             "sound": self.is_sound,
             "complete": self.is_complete,
@@ -99,21 +99,21 @@ def verify(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Verification:
-    """Check every batch and every file beside the segments.
+    """Check every batch, and every other file that a broker keeps.
 
     Parameters
     ----------
     paths : sequence of str
         Log dirs, partition directories, segments, or globs of these.
     wanted : callable, optional
-        Asked with topic and partition about what lies in a log dir.
+        Called with topic and partition for each partition directory in a log dir.
     follow_symlinks : bool, optional
     largest_batch : int, optional
-        Most bytes that a batch may have, on disk and decompressed.
+        Maximum size of a batch in bytes, both on disk and decompressed.
     threads : int, optional
-        By default as many as there are cores.
+        By default the number of cores.
     progress : Progress, optional
-        Told how far it has come.
+        Receives the number of bytes checked.
 
     Returns
     -------
@@ -122,23 +122,23 @@ def verify(
     Raises
     ------
     LogDirError, UnsupportedFormatError
-        A path itself is missing, unreadable or holds nothing to check. What is wrong within it is a finding.
+        If a path itself is missing, unreadable or holds nothing to check. Problems inside it are findings.
     """
     verification = Verification()
     bad: dict[str, Finding] = {}
     listing = list_logs(
         paths, wanted=wanted, follow_symlinks=follow_symlinks, on_bad=lambda error: _note_bad(bad, error)
     )
-    crew = _Crew(follow_symlinks, largest_batch, threads or os.cpu_count() or 1, progress or Progress())
-    said = _check_log_dirs(listing, follow_symlinks, crew.checker, verification)
-    verification.partitions = crew.run(listing.partitions)
+    pool = _CheckPool(follow_symlinks, largest_batch, threads or os.cpu_count() or 1, progress or Progress())
+    checkpoints = _check_log_dirs(listing, follow_symlinks, pool.checker, verification)
+    verification.partitions = pool.run(listing.partitions)
     for result in verification.partitions:
-        result.findings += _check_said(result, said)
+        result.findings += _check_checkpoints(result, checkpoints)
     seen = {finding.file for finding in verification.findings}
     verification.findings += [finding for finding in bad.values() if finding.file not in seen]
     _note_foreign(listing, verification)
     verification.skipped = [(each.path, each.reason) for each in listing.skipped]
-    # A checkpoint that the listing warns of is a finding here.
+    # A damaged checkpoint is a finding here, so that the warning of the listing is left out.
     verification.warnings = [
         warning for warning in listing.warnings if not any(printable(file) in warning for file in seen)
     ]
@@ -150,11 +150,11 @@ def _note_bad(bad: dict[str, Finding], error: KafkaLogError) -> None:
 
 
 def _note_foreign(listing: Listing, verification: Verification) -> None:
-    """Name the files that are not Kafka's, with the partition in whose directory they lie."""
+    """Add a note for each file that is not Kafka's, to the partition in whose directory it is."""
     results = {result.log.path: result for result in verification.partitions}
-    told = {log.packed.first for log in listing.partitions if log.packed is not None}
+    reported = {log.packed.first for log in listing.partitions if log.packed is not None}
     for each in listing.skipped:
-        if each.is_foreign and each.path not in told:
+        if each.is_foreign and each.path not in reported:
             result = results.get(each.path) or results.get(os.path.dirname(each.path))
             findings = verification.findings if result is None else result.findings
             findings.append(Finding(Severity.NOTE, each.path, each.reason))
@@ -163,43 +163,43 @@ def _note_foreign(listing: Listing, verification: Verification) -> None:
 def _check_log_dirs(
     listing: Listing, follow_symlinks: bool, checker: SpanChecker, verification: Verification
 ) -> dict[str, dict[str, Offsets]]:
-    """Check the log dirs that the partitions lie in; gives what their checkpoints say."""
-    said = {}
+    """Check the log dirs of the partitions; return the offsets in their checkpoints, by log dir and file name."""
+    checkpoints = {}
     for path in dict.fromkeys(os.path.dirname(log.path) for log in listing.partitions if not log.is_single_file):
         root = Root(os.path.realpath(path), follow_symlinks)
         try:
-            findings, said[path] = check_log_dir_files(path, root, checker)
+            findings, checkpoints[path] = check_log_dir_files(path, root, checker)
         except KafkaLogError as error:
             findings = [of_error(error, Severity.MISLEADING, path)]
         verification.findings += findings
-    return said
+    return checkpoints
 
 
-def _check_said(result: PartitionResult, said: dict[str, dict[str, Offsets]]) -> list[Finding]:
-    """Compare what a log dir's checkpoints say of a partition with where its log ends."""
+def _check_checkpoints(result: PartitionResult, checkpoints: dict[str, dict[str, Offsets]]) -> list[Finding]:
+    """Compare a partition's offsets in the checkpoints of its log dir with the end of its log."""
     log, end = result.log, result.end_offset
     if log.is_single_file or end is None or log.topic is None or log.partition is None:
         return []
     log_dir = os.path.dirname(log.path)
     findings = []
-    for name, offsets in sorted(said.get(log_dir, {}).items()):
+    for name, offsets in sorted(checkpoints.get(log_dir, {}).items()):
         offset = offsets.get((log.topic, log.partition))
         if offset is not None and offset > end and name != "cleaner-offset-checkpoint":
             findings.append(
                 Finding(
                     Severity.MISLEADING,
                     os.path.join(log_dir, name),
-                    f"the checkpoint names an offset behind the end of {log.topic}-{log.partition}"
+                    f"the checkpoint names an offset after the end of {log.topic}-{log.partition}"
                     + (": a broker would delete all its segments" if name == _LOG_START else ""),
                     found=f"offset {offset}",
-                    expected=f"{end} at most",
+                    expected=f"at most {end}",
                 )
             )
     return findings
 
 
-class _Crew:
-    """Threads that check pieces, each with memory of its own."""
+class _CheckPool:
+    """A pool of threads that check pieces, each with its own buffers."""
 
     def __init__(self, follow_symlinks: bool, largest_batch: int, threads: int, progress: Progress) -> None:
         self._follow_symlinks = follow_symlinks
@@ -210,11 +210,11 @@ class _Crew:
 
     @property
     def checker(self) -> SpanChecker:
-        """The one of the thread that asks."""
+        """The checker of the calling thread."""
         return self._own.checker
 
     def run(self, logs: Sequence[PartitionLog]) -> list[PartitionResult]:
-        """Check partitions; the results have their order."""
+        """Check partitions; the results are in the same order."""
         self._progress.expect(sum(segment.size for log in logs for segment in log.segments))
         results: dict[int, PartitionResult] = {}
         with ThreadPoolExecutor(self._threads) as pool:
@@ -243,10 +243,10 @@ class _Crew:
         results: dict[int, PartitionResult],
     ) -> None:
         if check.run(segment, piece, self.checker, self._progress):
-            results[number] = self._settled(check, check.finish(self.checker))
+            results[number] = self._check_again(check, check.finish(self.checker))
 
-    def _settled(self, check: PartitionCheck, result: PartitionResult) -> PartitionResult:
-        """Check a partition again, from a new listing, as long as a broker moves its files meanwhile."""
+    def _check_again(self, check: PartitionCheck, result: PartitionResult) -> PartitionResult:
+        """Repeat the check of a partition from a new listing while a broker moves its files."""
         for _ in range(_ATTEMPTS):
             if not check.has_moved:
                 return result
@@ -259,6 +259,6 @@ class _Crew:
             for segment, piece in check.pieces():
                 check.run(segment, piece, self.checker, Progress())
             result = check.finish(self.checker)
-        problem = "files come and go while they are being checked: verify a snapshot of the disk"
+        problem = f"files were replaced or removed in each of {_ATTEMPTS} checks: verify a snapshot of the disk"
         result.findings.append(Finding(Severity.NOTE, check.log.path, problem))
         return result

@@ -58,7 +58,7 @@ SIDE_FILES = {
     "garbage-0": {
         "the offsets of the index do not rise",
         "the timestamps of the index do not rise",
-        "the offset of the first entry is below what the file begins with",
+        "the offset of the first entry is below the offset at which the segment begins",
     },
     "past-end-0": {"no batch begins where the index points"},
     "mid-batch-0": {"no batch begins where the index points"},
@@ -66,7 +66,7 @@ SIDE_FILES = {
     "zero-padded-0": set(),
     "leftovers-0": set(),
     "first-segment-gone-0": set(),
-    "middle-segment-gone-0": {"offsets are missing before the next segment: a segment is not there"},
+    "middle-segment-gone-0": {"offsets are missing before the next segment: a segment is missing"},
 }
 
 

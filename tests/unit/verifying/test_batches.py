@@ -70,7 +70,7 @@ def test_zeros_behind_the_last_batch_are_nothing(logs: Path) -> None:
 def test_a_segment_that_is_missing(logs: Path) -> None:
     write_indexed(logs / "orders-0", batches(90, 1), base_offset=90, times=[TIME + 90_000])
     finding = only(check(logs), Severity.DAMAGE)
-    assert "a segment is not there" in finding.problem
+    assert "a segment is missing" in finding.problem
     assert (finding.first_offset, finding.last_offset) == (60, 89)
 
 
@@ -112,7 +112,7 @@ def test_kafka_0_7(tmp_path: Path) -> None:
     assert found.partitions[0].records == 4
     (directory / first.name).write_bytes(Message07().encode())
     problems = [finding.problem for finding in check(tmp_path).all_findings]
-    assert "offsets are missing before the next segment: a segment is not there" in problems
+    assert "offsets are missing before the next segment: a segment is missing" in problems
 
 
 def test_a_lone_segment_is_judged_by_itself(logs: Path) -> None:

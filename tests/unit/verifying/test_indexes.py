@@ -34,8 +34,8 @@ def rewrite(logs: Path, kind: str, change: Callable[[Entries], Entries]) -> Path
         (lambda e: [*e, (40, 10_000_000)], "no batch begins where the index points"),
         (lambda e: [e[1], e[0], *e[2:]], "the offsets of the index do not rise"),
         (lambda e: [(e[0][0], e[1][1]), (e[1][0], e[0][1]), *e[2:]], "the positions of the index do not rise"),
-        (lambda e: [(-5, 0), *e], "below what the file begins with"),
-        (lambda e: [*e[:-2], (e[-1][0] - 3, e[-1][1])], "an offset that lies before the batch"),
+        (lambda e: [(-5, 0), *e], "below the offset at which the segment begins"),
+        (lambda e: [*e[:-2], (e[-1][0] - 3, e[-1][1])], "an offset below the batch"),
     ],
 )
 def test_an_offset_index_that_lies(logs: Path, change: Callable[[Entries], Entries], said: str) -> None:
@@ -49,11 +49,11 @@ def test_an_offset_index_that_lies(logs: Path, change: Callable[[Entries], Entri
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda e: [(e[0][0] - 1, e[0][1]), *e[1:]], "records with a later time"),
+        (lambda e: [(e[0][0] - 1, e[0][1]), *e[1:]], "have a later time than the index"),
         (lambda e: [*e[:-1], (e[-1][0] + 1, e[-1][1])], "no record up to the offset"),
         (lambda e: [e[1], e[0], *e[2:]], "the timestamps of the index do not rise"),
         (lambda e: [*e, (e[-1][0] + 1, e[-1][1] - 9)], "the offsets of the index do not rise"),
-        (lambda e: [*e, (e[-1][0] + 1, e[-1][1] + 9)], "behind the segment's last one"),
+        (lambda e: [*e, (e[-1][0] + 1, e[-1][1] + 9)], "after the segment's last one"),
     ],
 )
 def test_a_time_index_that_lies(logs: Path, change: Callable[[Entries], Entries], said: str) -> None:
@@ -123,9 +123,9 @@ def aborted_and_committed(directory: Path, index: bytes | None) -> Path:
     ("index", "said"),
     [
         (txn_index([(7, 0, 2, 3)]), None),
-        (None, "leaves out aborted transactions"),
-        (b"", "leaves out aborted transactions"),
-        (txn_index([(7, 0, 2, 3), (8, 3, 4, 5)]), "that the batches do not"),
+        (None, "lacks aborted transactions"),
+        (b"", "lacks aborted transactions"),
+        (txn_index([(7, 0, 2, 3), (8, 3, 4, 5)]), "that no abort marker ends"),
         (txn_index([(7, 0, 2, 3)])[:-1], "not a whole number of entries"),
         (txn_index([(7, 0, 2, 3)], version=3), "of version 3"),
     ],

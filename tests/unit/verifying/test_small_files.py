@@ -50,7 +50,7 @@ def test_producer_snapshots(logs: Path, content: bytes, said: str | None) -> Non
         ("leader-epoch-checkpoint", "0\n2\n3 0\n2 9\n", "do not rise"),
         ("leader-epoch-checkpoint", "0\n2\n1 7\n2 3\n", "do not rise"),
         ("partition.metadata", "version: 0\n", "damaged checkpoint"),
-        ("quorum-state", "{", "no JSON object"),
+        ("quorum-state", "{", "not a JSON object"),
         ("quorum-state", '{"leaderEpoch":3}', None),
     ],
 )
@@ -70,7 +70,7 @@ def test_files_of_a_partition(logs: Path, name: str, content: str, said: str | N
     [
         ("recovery-point-offset-checkpoint", "", None),
         ("recovery-point-offset-checkpoint", "0\n1\norders 0 60\n", None),
-        ("replication-offset-checkpoint", "0\n1\norders 0 61\n", "behind the end of orders-0"),
+        ("replication-offset-checkpoint", "0\n1\norders 0 61\n", "after the end of orders-0"),
         ("log-start-offset-checkpoint", "0\n1\norders 0 61\n", "would delete all its segments"),
         ("log-start-offset-checkpoint", "7\n0\n", "damaged checkpoint, in line 1"),
         ("cleaner-offset-checkpoint", "0\n1\norders 0 x\n", "damaged checkpoint, in line 3"),
@@ -122,5 +122,5 @@ def test_indexes_of_a_segment_that_cannot_be_opened_are_no_orphans(logs: Path) -
     assert finding.file == str(segment)
     segment.rmdir()
     assert {finding.problem for finding in check(logs).all_findings} == {
-        "an orphaned index file, with no corresponding log file"
+        "an orphaned index file without a corresponding log file"
     }

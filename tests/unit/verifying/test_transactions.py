@@ -62,8 +62,8 @@ def test_compaction_removed_the_first_batches(tmp_path: Path) -> None:
     assert verified(tmp_path, entries, [(7, 101, 106, 107)], cleaned=True).all_findings == []
 
 
-LATER = "begin elsewhere than their batches do"
-FALSE = "names transactions as aborted that the batches do not"
+LATER = "whose first offset is not that of their batches"
+FALSE = "has transactions that no abort marker ends"
 
 
 @pytest.mark.parametrize("cleaned", [False, True])
@@ -78,7 +78,7 @@ def test_an_entry_that_begins_too_late(tmp_path: Path, entries: list[Batch], not
     finding = only(verified(tmp_path, entries, [noted], cleaned=cleaned))
     assert LATER in finding.problem
     assert (finding.first_offset, finding.last_offset) == (noted[1] - 1, noted[2])
-    assert finding.found == f"1 such, the first of producer 7 with first offset {noted[1]}"
+    assert finding.found == f"1 transaction, the first of producer 7 with first offset {noted[1]}"
     assert finding.expected == f"first offset {noted[1] - 1}"
 
 
@@ -110,7 +110,7 @@ def test_a_false_entry_is_no_reproach_to_a_good_one(tmp_path: Path) -> None:
 
 def test_an_abort_that_no_entry_names(tmp_path: Path) -> None:
     finding = only(verified(tmp_path, [data(100), marker(101), data(102), marker(103)], [(7, 90, 101, 102)]))
-    assert "leaves out aborted transactions" in finding.problem
+    assert "lacks aborted transactions" in finding.problem
     assert (finding.first_offset, finding.last_offset) == (102, 103)
 
 
