@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from kafkalog_source.cli.offsets import first_offset, last_offset
-from kafkalog_source.cli.options import add_path_arguments, add_topic_flags, read_options
 from kafkalog_source.cli.text import complain, json_line, table
 from kafkalog_source.errors import BAD_DATA, DONE, KafkaLogError, printable
 from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
@@ -19,24 +17,7 @@ from kafkalog_source.logdir.names import PARTITION_METADATA
 from kafkalog_source.options.read_options import ReadOptions, parse_options
 from kafkalog_source.planning.missing_topics import not_found
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-__all__ = ["add_command"]
-
-_EPILOG = """\
-Internal topics are shown too. FIRST and LAST are the offsets of the first and
-the last batch; "-" means that no whole batch was found, "?" that it cannot be
-read. REMOTE, where there is any, has the offsets that a tiered topic holds in
-remote storage alone; "or missing" means that their segments may be lost as
-well. What was left out, and why, is told with --skipped, and with --json.
-
-examples:
-  kafkalog ls kafka-logs
-  kafkalog ls '/backup/disk*/kafka-logs' --subscribe orders
-  kafkalog ls kafka-logs/orders-0 --segments
-  kafkalog ls kafka-logs --json | jq '.partitions[] | select(.bytes == 0) | .topic'
-"""
+__all__ = ["run"]
 
 _RIGHT = frozenset({"PARTITION", "SEGMENTS", "BYTES", "FIRST", "LAST", "BASE"})
 
@@ -67,26 +48,17 @@ class _Row:
         return [offset for offset in (self.first, self.last) if isinstance(offset, KafkaLogError)]
 
 
-def add_command(commands: _SubParsersAction[Any]) -> None:
-    """Add this command to the command line."""
-    parser = commands.add_parser(
-        "ls",
-        help="show topics, partitions and segments",
-        description="Show the partitions that lie in PATH: segments, bytes, first and last offset.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add_path_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    parser.add_argument("--segments", action="store_true", help="a row for each segment")
-    parser.add_argument("--skipped", action="store_true", help="tell what was left out, and why")
-    add_topic_flags(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace, out: TextIO) -> int:
-    options = parse_options(read_options(chosen), chosen.paths)
+def run(
+    out: TextIO,
+    paths: Sequence[str],
+    given: Mapping[str, Any],
+    *,
+    as_json: bool,
+    by_segment: bool,
+    list_skipped: bool,
+) -> int:
+    """Write the table or the JSON object, and return the exit status."""
+    options = parse_options(given, paths)
     listing = list_logs(options.paths, wanted=_wanted(options), follow_symlinks=options.follow_symlinks)
     missing = not_found(options, listing)
     if missing is not None:
@@ -99,13 +71,13 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
         complain(f"warning: {warning}")
     partitions = [_row(log, log.segments, options) for log in listing.partitions]
     segments = None
-    if chosen.segments:
+    if by_segment:
         segments = [_row(log, [s], options) for log in listing.partitions for s in log.segments]
-    if chosen.json:
+    if as_json:
         out.write(json_line(_document(listing, partitions, segments, topic_ids, warnings)) + "\n")
     else:
         lines = _partition_table(partitions) if segments is None else _segment_table(segments)
-        out.writelines(line + "\n" for line in (*lines, *_summary(listing, partitions, chosen.skipped)))
+        out.writelines(line + "\n" for line in (*lines, *_summary(listing, partitions, list_skipped)))
     return _tell_damage([*partitions, *(segments or ())])
 
 

@@ -216,11 +216,15 @@ def test_dump_shows_the_columns_that_are_named(kafkalog: Kafkalog, logs: Path) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "COMMAND"),
+        ([], "Missing command"),
         (["ls"], "PATH"),
-        (["dump", "{logs}", "--limit", "many"], "no count of records"),
-        (["dump", "{logs}", "--limit", "-1"], "no count of records"),
+        (["dump", "{logs}", "--limit", "many"], "'--limit': 'many'"),
+        (["dump", "{logs}", "--limit", "-1"], "'--limit': -1"),
         (["dump", "{logs}", "--nonsense"], "--nonsense"),
+        (["dump", "{logs}", "--no\x1b]0;x"], "See kafkalog dump --help"),
+        (["dump", "{logs}", "--colums", "offset"], "'--columns'"),
+        (["dmup", "{logs}"], "Did you mean 'dump'?"),
+        (["dump", "{logs}", "--limit"], "requires an argument"),
         (["dump", "{logs}", "-o", "nonsense"], "name=value"),
         (["dump", "{logs}", "-o", "startingOfsets=earliest"], "startingOffsets"),
         (["dump", "{logs}", "-o", "mode=FAILFAST", "-o", "MODE=FAILFAST"], "given twice"),
@@ -262,7 +266,7 @@ def test_files_named_as_those_of_other_formats_are_status_2(kafkalog: Kafkalog, 
     assert "Redpanda" in run.err
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["ls", "--help"], ["dump", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["ls", "--help"], ["dump", "--help"], ["dump", "-h"]])
 def test_help_has_examples(kafkalog: Kafkalog, arguments: list[str]) -> None:
     run = kafkalog(*arguments)
     assert run.status == 0
