@@ -31,6 +31,14 @@ def test_help_imports_nothing_that_reads(arguments: list[str]) -> None:
     assert python(code).splitlines()[-1] == "loaded set()"
 
 
+@pytest.mark.parametrize("arguments", [["ls"], ["ls", "--json"], ["dump", "--columns", "offset"], ["verify"]])
+def test_commands_do_without_pandas(tmp_path: Path, arguments: list[str]) -> None:
+    write_segment(partition_dir(tmp_path, "orders", 0), [Batch()])
+    command = [*arguments, str(tmp_path)]
+    code = f"import sys; from kafkalog_source.cli.main import main; main({command}); print('pandas' in sys.modules)"
+    assert python(code).splitlines()[-1] == "False"
+
+
 def test_the_version(kafkalog: Kafkalog) -> None:
     run = kafkalog("--version")
     assert (run.status, run.out, run.err) == (0, f"kafkalog {kafkalog_source.__version__}\n", "")
