@@ -1,4 +1,4 @@
-"""``kafkalog dump``: records as lines."""
+"""``kafkalog dump``: print records, batches or damaged regions, one a line."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def run(
     found = kafkalog_source.scan(paths, columns=columns, threads=threads, **given)
     line: Callable[[Row], str] = _json_row if as_json else _text_row
     with warnings.catch_warnings():
-        # Each region is told below.
+        # `_warn` prints a line for each region.
         warnings.simplefilter("ignore", DamageWarning)
         for row in _rows(found, limit):
             out.write(line(row) + "\n")
     return BAD_DATA if found.report()["without_segments"] else DONE
 
 
-def _tell(report: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
-    """Say what the rows alone do not show."""
+def _warn(report: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
+    """Print warnings, and each damaged region that the columns in `shown` do not show."""
     for warning in report["warnings"]:
         complain(f"warning: {warning}")
     for region in report["damage"]:
@@ -65,25 +65,25 @@ def _tell(report: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
         lost = offsets_text(region["first_offset"], region["last_offset"])
         complain(f"warning: {place}: {counted(region['size'], 'byte')} {region['kind']}, {lost}: {region['reason']}")
     if report["partitions"] == report["without_segments"] == 0:
-        complain("warning: no partition was chosen; kafkalog ls shows which there are")
+        complain("warning: no partition was selected; kafkalog ls lists all of them")
 
 
 def _rows(found: Scan, limit: int | None) -> Iterator[Row]:
-    """The rows, and at their end, also if it is an error, what they do not show."""
+    """Yield the rows; after the last one, and also if reading fails, print what they do not show."""
     arrow_batches = _arrow_batches(found.to_reader(), limit)
     try:
         for arrow_batch in arrow_batches:
-            # Only what is shown becomes Python objects.
+            # Converted after the limit was applied: only printed values become Python objects.
             for values in zip(*map(column_values, arrow_batch.columns), strict=True):
                 yield dict(zip(found.schema.names, values, strict=True))
     except Exception as error:
         report = found.report()
         place = (getattr(error, "file", None), getattr(error, "position", None))
-        # The error reports its own region; rows about others may be among those that it has kept back.
+        # The error describes its own region. Other regions are printed: their rows may not have been yielded.
         others = [region for region in report["damage"] if (region["file"], region["position"]) != place]
-        _tell({**report, "damage": others})
+        _warn({**report, "damage": others})
         raise
-    _tell(found.report(), shown=found.schema.names)
+    _warn(found.report(), shown=found.schema.names)
 
 
 def _arrow_batches(reader: pa.RecordBatchReader, limit: int | None) -> Iterator[pa.RecordBatch]:
@@ -110,7 +110,7 @@ def _text_row(row: Row) -> str:
         parts.append(f"{text_value(topic)}-{text_value(partition)}@{text_value(offset)}")
     elif all(name in row for name in _BATCH_PLACE):
         topic, partition, first, last = (rest.pop(name) for name in _BATCH_PLACE)
-        # A wrapper of v0 or v1 says only how far it reaches.
+        # The header of a v0 or v1 wrapper holds only its last offset.
         first_text = "" if first is None else text_value(first)
         parts.append(f"{text_value(topic)}-{text_value(partition)}@{first_text}..{text_value(last)}")
     if "timestamp" in rest:
@@ -118,6 +118,6 @@ def _text_row(row: Row) -> str:
     if "timestampType" in rest:
         kind = rest.pop("timestampType")
         parts.append(_TIMESTAMP_TYPES.get(kind, text_value(kind)) if isinstance(kind, int) else "null")
-    # Most records have no headers and are not corrupt, and then there is nothing to say of it.
+    # Most records have no headers and are not corrupt; nulls of these columns are omitted.
     parts += [f"{name}={text_value(value)}" for name, value in rest.items() if value is not None or name not in _RARE]
     return " ".join(parts)

@@ -1,4 +1,4 @@
-"""``kafkalog salvage``: a new log dir out of a damaged one."""
+"""``kafkalog salvage``: copy the good batches of a log dir to a new one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _lines(report: SalvageReport) -> Iterator[str]:
     batches = sum(each.batches for each in report.partitions)
     size = sum(each.size for each in report.partitions)
     losses = sum(each.is_loss for each in report.all_left_out)
-    verdict = "all data was good" if report.is_complete else f"{counted(losses, 'loss')}, as told above"
+    verdict = "all data is good" if report.is_complete else f"{counted(losses, 'loss')}, listed above"
     unreadable = sum(each.is_unreadable for each in report.all_left_out)
     if unreadable:
         verdict += f"; of these {counted(unreadable, 'path')} could not be read and {_IS[unreadable == 1]} not in DST"

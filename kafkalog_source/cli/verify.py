@@ -1,4 +1,4 @@
-"""``kafkalog verify``: whether log directories are sound."""
+"""``kafkalog verify``: check log directories."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json:
 
 
 def wanted_partitions(options: ReadOptions) -> Callable[[str, int], bool]:
-    """Want everything, Kafka's own topics too, unless topics are named."""
+    """Select all partitions, those of internal topics too, unless topics are named."""
     named = (options.subscribe, options.subscribe_pattern, options.assign)
     return options.wants if any(choice is not None for choice in named) else lambda topic, partition: True
 
 
 def check_allowed(given: Mapping[str, Any], allowed: Sequence[str], command: str) -> None:
-    """Refuse options of a read that mean nothing to a command.
+    """Refuse options of a read that do not apply to a command.
 
     Raises
     ------
@@ -67,12 +67,12 @@ def check_allowed(given: Mapping[str, Any], allowed: Sequence[str], command: str
     """
     for name in given:
         if name.lower() not in allowed:
-            raise OptionError(f"option {printable(name)} has no meaning for {command}", expected=", ".join(allowed))
+            raise OptionError(f"option {printable(name)} does not apply to {command}", expected=", ".join(allowed))
 
 
 def _lines(found: Verification) -> Iterator[str]:
     findings = found.all_findings
-    # Few log dirs have anything that cannot be checked.
+    # The column UNCHECKED is omitted where it would hold only zeros, as in most log dirs.
     shown = [each for each in Severity if each is not Severity.UNCHECKED or _has_unchecked(findings)]
     heads = [*_HEADS, *(_COUNTED[each] for each in shown)]
     yield from table(heads, [_cells(each, shown) for each in found.partitions], frozenset(heads[1:]))
@@ -105,7 +105,7 @@ def _summary(found: Verification, findings: Sequence[Finding]) -> str:
         verdict = "not fully checked"
     if not found.is_complete:
         denied = sum(finding.is_denied for finding in findings)
-        verdict = f"not all checked, {counted(denied, 'file')} may not be read"
+        verdict = f"not fully checked, permission denied for {counted(denied, 'file')}"
     totals = (
         counted(len(found.partitions), "partition"),
         counted(sum(len(each.log.segments) for each in found.partitions), "segment"),

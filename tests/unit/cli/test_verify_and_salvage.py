@@ -60,13 +60,13 @@ def test_verify_as_json(kafkalog: Kafkalog, logs: Path) -> None:
     ("arguments", "said"),
     [
         (["verify", "{logs}/none"], "no such file or directory"),
-        (["verify", "{logs}", "-o", "mode=PERMISSIVE"], "has no meaning for verify"),
+        (["verify", "{logs}", "-o", "mode=PERMISSIVE"], "does not apply to verify"),
         (["verify", "{logs}", "--threads", "0"], "range 1<=x<=1024"),
         (["salvage", "{logs}"], "DST"),
         (["salvage", "{logs}", "{logs}/new"], "lie in each other"),
         (["salvage", "{logs}/none", "{logs}-new"], "not a directory"),
         (["salvage", "{logs}", "{logs}-new", "--topic-ids", "orders=?"], "no topic's id"),
-        (["salvage", "{logs}", "{logs}-new", "-o", "startingOffsets=earliest"], "has no meaning for salvage"),
+        (["salvage", "{logs}", "{logs}-new", "-o", "startingOffsets=earliest"], "does not apply to salvage"),
     ],
 )
 def test_what_cannot_run(kafkalog: Kafkalog, logs: Path, arguments: list[str], said: str) -> None:
