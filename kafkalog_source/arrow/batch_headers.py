@@ -63,7 +63,6 @@ _NUMBERS = {
     "crc": "crc",
 }
 """What the core calls the numbers of a header."""
-_CODECS = pa.array(CODEC_NAMES, pa.string())
 
 
 class BatchRows:
@@ -113,7 +112,7 @@ class BatchRows:
 def _column(kind: pa.DataType, count: int, content: bytearray, nulls: int, valid: bytearray) -> pa.Array:
     numbers = _TIMESTAMP_TYPE if kind == _TIMESTAMP_TYPE else pa.int64()
     array = pa.Array.from_buffers(numbers, count, [pa.py_buffer(valid), pa.py_buffer(content)], nulls)
-    return _CODECS.take(array) if kind == pa.string() else array.cast(kind)
+    return pa.array(CODEC_NAMES, pa.string()).take(array) if kind == pa.string() else array.cast(kind)
 
 
 def corrupt_batches(

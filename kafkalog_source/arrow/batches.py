@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     _Node: TypeAlias = tuple[Any, ...]
 
 _TEXTS = {
-    "compression": pa.array(CODEC_NAMES, pa.string()),
-    "controlType": pa.array([ControlType(number).name for number in range(len(ControlType))], pa.string()),
-    "transactionState": pa.array([None, *TRANSACTION_STATES], pa.string()),
+    "compression": CODEC_NAMES,
+    "controlType": [ControlType(number).name for number in range(len(ControlType))],
+    "transactionState": [None, *TRANSACTION_STATES],
 }
-"""Columns that the core writes as numbers: what each number stands for."""
+"""The text of each number in the columns that the core writes as numbers.
+
+No arrays yet: `pa.array` imports pandas where it is installed, which takes longer than most commands.
+"""
 _FLAGS = ("isTransactional", "isControl")
 _CONSTANTS = ("topic", "partition", "file", CORRUPT_RECORD)
 """The same in every row; a row of a record is not corrupt."""
@@ -47,6 +50,7 @@ class ArrowBatches:
     def __init__(self, names: Sequence[str], pool: BlockPool, **targets: int) -> None:
         self.schema = arrow_schema(names)
         self._numbered = [(place, name) for place, name in enumerate(names) if name in _TEXTS or name in _FLAGS]
+        self._texts = {name: pa.array(_TEXTS[name], pa.string()) for _, name in self._numbered if name in _TEXTS}
         self._stored_schema = self.schema
         for place, name in self._numbered:
             self._stored_schema = self._stored_schema.set(place, pa.field(name, pa.int8()))
@@ -87,7 +91,7 @@ class ArrowBatches:
         """`batch` with what its numbers stand for."""
         arrays = batch.columns
         for place, name in self._numbered:
-            arrays[place] = _TEXTS[name].take(arrays[place]) if name in _TEXTS else arrays[place].cast(pa.bool_())
+            arrays[place] = self._texts[name].take(arrays[place]) if name in _TEXTS else arrays[place].cast(pa.bool_())
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 

@@ -1,6 +1,7 @@
-"""The command ``kafkalog``: words for people, JSON for programs, over the same scan as everything else.
+"""The command ``kafkalog``: text for people and JSON for programs, over the same reader as `scan`.
 
-`main` takes the command line apart and turns errors into one line each; `ls`, `dump`, `verify` and
-`salvage` are its commands, a module each; `options` makes read options of flags; `offsets` finds where
-a segment begins and ends; `text` and `cells` make text of names and of values; `progress` draws a bar.
+`main` runs a command line and turns errors into one line each; `commands` declares the commands and
+`flags` what they share; `ls`, `dump`, `verify` and `salvage` do their work, a module each; `offsets`
+finds the first and last offset of a segment; `text` and `cells` format names and values; `progress`
+draws a bar.
 """

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import sys
 
-try:
-    from kafkalog_source.cli.main import main
-except ImportError as error:
-    if error.name != "kafkalog_source._core":
-        raise
-    print(f"kafkalog: {error}", file=sys.stderr)
-    sys.exit(2)
+from kafkalog_source.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

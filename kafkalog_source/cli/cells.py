@@ -14,17 +14,17 @@ from kafkalog_source.errors import printable
 __all__ = ["column_values", "iso_utc", "json_value", "text_value"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# The Gregorian calendar repeats itself after this long, so that any year can be had from a near one.
+# The Gregorian calendar repeats after 400 years, so that any year maps to one within the range of datetime.
 _CYCLE_YEARS = 400
 _CYCLE_US = 146_097 * 86_400 * 1_000_000
 _US_PER_UNIT = {"s": 1_000_000, "ms": 1_000, "us": 1}
-# Control characters but tab and the ends of line: what holds them is data and not text.
+# Control characters other than tab and line ends: bytes that contain one are binary data, not text.
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _PLAIN_NAME = re.compile(r"[\w.:-]+")
 
 
 def column_values(column: pa.Array) -> list[object]:
-    """Give a column's values as Python objects, times as ISO 8601 text in UTC."""
+    """Return a column's values as Python objects, timestamps as ISO 8601 text in UTC."""
     if not pa.types.is_timestamp(column.type):
         values: list[object] = column.to_pylist()
         return values
@@ -34,11 +34,11 @@ def column_values(column: pa.Array) -> list[object]:
 
 
 def iso_utc(timestamp_us: int) -> str:
-    """Write a time as ISO 8601 in UTC, whatever its year; microseconds only where there are some.
+    """Format a timestamp as ISO 8601 in UTC, with milliseconds, or microseconds if it has any.
 
-    Years beyond four digits, and those before year 0, have a sign, as ISO 8601 has it.
+    Every 64-bit value has a text. Years before 0 or after 9999 carry a sign, as ISO 8601 requires.
     """
-    # From year 2000 on, the time within its 400 years is one that datetime can hold.
+    # Mapped to the years 2000 to 2399.
     since_2000 = timestamp_us - 946_684_800_000_000
     cycles, rest = divmod(since_2000, _CYCLE_US)
     near = _EPOCH + timedelta(microseconds=946_684_800_000_000 + rest)
@@ -49,7 +49,7 @@ def iso_utc(timestamp_us: int) -> str:
 
 
 def json_value(value: object) -> object:
-    """Make a value fit for JSON: bytes as text, or if they are no text as ``{"base64": "…"}``."""
+    """Convert a value for JSON: bytes to text, or to ``{"base64": "…"}`` if they are not text."""
     if isinstance(value, bytes):
         text = _as_text(value)
         return {"base64": base64.b64encode(value).decode("ascii")} if text is None else text
@@ -61,7 +61,7 @@ def json_value(value: object) -> object:
 
 
 def text_value(value: object) -> str:
-    """Write a value for people: bytes in quotes, or if they are no text as ``base64:…``."""
+    """Format a value as text: bytes in quotes, or as ``base64:…`` if they are not text."""
     if isinstance(value, bytes):
         text = _as_text(value)
         return "base64:" + base64.b64encode(value).decode("ascii") if text is None else quoted(text)
@@ -73,7 +73,7 @@ def text_value(value: object) -> str:
 
 
 def _list_part(part: object) -> str:
-    """Write one element of a list; a record's header as ``name=value``."""
+    """Format one element of a list; a record header as ``name=value``."""
     if isinstance(part, dict) and part.keys() == {"key", "value"}:
         return f"{_header_name(part['key'])}={text_value(part['value'])}"
     return text_value(part)

@@ -1,15 +1,13 @@
-"""``kafkalog ls``: what topics, partitions and segments there are."""
+"""``kafkalog ls``: list topics, partitions and segments."""
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from kafkalog_source.cli.offsets import first_offset, last_offset
-from kafkalog_source.cli.options import add_path_arguments, add_topic_flags, read_options
 from kafkalog_source.cli.text import complain, json_line, table
 from kafkalog_source.errors import BAD_DATA, DONE, KafkaLogError, printable
 from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
@@ -19,30 +17,13 @@ from kafkalog_source.logdir.names import PARTITION_METADATA
 from kafkalog_source.options.read_options import ReadOptions, parse_options
 from kafkalog_source.planning.missing_topics import not_found
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-__all__ = ["add_command"]
-
-_EPILOG = """\
-Internal topics are shown too. FIRST and LAST are the offsets of the first and
-the last batch; "-" means that no whole batch was found, "?" that it cannot be
-read. REMOTE, where there is any, has the offsets that a tiered topic holds in
-remote storage alone; "or missing" means that their segments may be lost as
-well. What was left out, and why, is told with --skipped, and with --json.
-
-examples:
-  kafkalog ls kafka-logs
-  kafkalog ls '/backup/disk*/kafka-logs' --subscribe orders
-  kafkalog ls kafka-logs/orders-0 --segments
-  kafkalog ls kafka-logs --json | jq '.partitions[] | select(.bytes == 0) | .topic'
-"""
+__all__ = ["run"]
 
 _RIGHT = frozenset({"PARTITION", "SEGMENTS", "BYTES", "FIRST", "LAST", "BASE"})
 
 
 _Offset = int | None | KafkaLogError
-"""An offset, None where there is no batch, or what is wrong with the batch."""
+"""An offset, None if there is no batch, or the error if the batch cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +48,17 @@ class _Row:
         return [offset for offset in (self.first, self.last) if isinstance(offset, KafkaLogError)]
 
 
-def add_command(commands: _SubParsersAction[Any]) -> None:
-    """Add this command to the command line."""
-    parser = commands.add_parser(
-        "ls",
-        help="show topics, partitions and segments",
-        description="Show the partitions that lie in PATH: segments, bytes, first and last offset.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add_path_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    parser.add_argument("--segments", action="store_true", help="a row for each segment")
-    parser.add_argument("--skipped", action="store_true", help="tell what was left out, and why")
-    add_topic_flags(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace, out: TextIO) -> int:
-    options = parse_options(read_options(chosen), chosen.paths)
+def run(
+    out: TextIO,
+    paths: Sequence[str],
+    given: Mapping[str, Any],
+    *,
+    as_json: bool,
+    by_segment: bool,
+    list_skipped: bool,
+) -> int:
+    """Write the table or the JSON object, and return the exit status."""
+    options = parse_options(given, paths)
     listing = list_logs(options.paths, wanted=_wanted(options), follow_symlinks=options.follow_symlinks)
     missing = not_found(options, listing)
     if missing is not None:
@@ -94,23 +66,23 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
     topic_ids, warnings = _topic_ids(listing)
     warnings += [*listing.warnings, *filter(None, map(absent_segments, listing.partitions))]
     if not listing.partitions:
-        warnings.append("no partition was chosen; without --subscribe-pattern all are shown")
+        warnings.append("no partition was selected; without --subscribe-pattern all are listed")
     for warning in warnings:
         complain(f"warning: {warning}")
     partitions = [_row(log, log.segments, options) for log in listing.partitions]
     segments = None
-    if chosen.segments:
+    if by_segment:
         segments = [_row(log, [s], options) for log in listing.partitions for s in log.segments]
-    if chosen.json:
+    if as_json:
         out.write(json_line(_document(listing, partitions, segments, topic_ids, warnings)) + "\n")
     else:
         lines = _partition_table(partitions) if segments is None else _segment_table(segments)
-        out.writelines(line + "\n" for line in (*lines, *_summary(listing, partitions, chosen.skipped)))
-    return _tell_damage([*partitions, *(segments or ())])
+        out.writelines(line + "\n" for line in (*lines, *_summary(listing, partitions, list_skipped)))
+    return _print_damage([*partitions, *(segments or ())])
 
 
 def _wanted(options: ReadOptions) -> Callable[[str, int], bool]:
-    """Want everything, Kafka's own topics too, unless topics are named."""
+    """Select all partitions, those of internal topics too, unless topics are named."""
     named = (options.subscribe, options.subscribe_pattern, options.assign)
     return options.wants if any(choice is not None for choice in named) else lambda topic, partition: True
 
@@ -121,7 +93,7 @@ def _row(log: PartitionLog, segments: Sequence[SegmentFile], options: ReadOption
 
 
 def _first_known(ask: Callable[[SegmentFile], int | None], segments: Iterable[SegmentFile]) -> _Offset:
-    """Ask segment after segment until one has a batch."""
+    """Return the first offset or error that `ask` has for the segments, None if it has none."""
     for segment in segments:
         try:
             offset = ask(segment)
@@ -175,7 +147,7 @@ def _shown(offset: _Offset) -> str:
     return "-" if offset is None else str(offset)
 
 
-def _summary(listing: Listing, rows: Sequence[_Row], tell_skipped: bool) -> Iterator[str]:
+def _summary(listing: Listing, rows: Sequence[_Row], list_skipped: bool) -> Iterator[str]:
     counts = {
         "topic": len({row.log.topic for row in rows if row.log.topic is not None}),
         "partition": len(rows),
@@ -183,25 +155,25 @@ def _summary(listing: Listing, rows: Sequence[_Row], tell_skipped: bool) -> Iter
         "byte": sum(row.size for row in rows),
     }
     yield ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items())
-    if tell_skipped:
+    if list_skipped:
         yield from (f"skipped: {printable(each.path)}: {printable(each.reason)}" for each in listing.skipped)
     elif listing.skipped:
-        yield f"{len(listing.skipped)} skipped; --skipped tells what and why"
+        yield f"{len(listing.skipped)} skipped; --skipped lists them"
 
 
 def _topic_ids(listing: Listing) -> tuple[dict[str, str], list[str]]:
-    """Read the ids of topics by partition directory, and say which files that hold one are damaged."""
+    """Read topic ids, by partition directory, with a warning for each damaged file."""
     found: dict[str, str] = {}
     warnings: list[str] = []
     for log in listing.partitions:
         path = os.path.join(log.path, PARTITION_METADATA)
-        # A link may lead anywhere, and an id is not worth following it.
+        # Links are not followed: an id is not worth reading a file outside of PATH.
         if log.is_single_file or os.path.islink(path) or not os.path.exists(path):
             continue
         try:
             found[log.path] = encoded_topic_id(read_topic_id(path))
         except KafkaLogError as error:
-            warnings.append(f"{error}. The topic's id is not known")
+            warnings.append(f"{error}. The topic id is unknown")
     return found, warnings
 
 
@@ -212,7 +184,7 @@ def _document(
     topic_ids: Mapping[str, str],
     warnings: Sequence[str],
 ) -> dict[str, object]:
-    """Make the JSON object; offsets that are not known are null, and `damage` says why."""
+    """Build the JSON object; unknown offsets are null, and `damage` lists why."""
     files: dict[str, list[object]] = {}
     for row in segments or ():
         files.setdefault(row.log.path, []).append(_segment_object(row))
@@ -264,11 +236,11 @@ def _known(offset: _Offset) -> int | None:
 
 
 def _messages(rows: Iterable[_Row]) -> list[str]:
-    """Say once what is damaged, though it may be met as a segment's and as a partition's."""
+    """List each error once, though a segment's error is also that of its partition."""
     return list(dict.fromkeys(str(error) for row in rows for error in row.damage))
 
 
-def _tell_damage(rows: Iterable[_Row]) -> int:
+def _print_damage(rows: Iterable[_Row]) -> int:
     messages = _messages(rows)
     for message in messages:
         complain(message)

@@ -1,4 +1,4 @@
-"""First and last offset of a segment, with as little reading as they allow."""
+"""First and last offset of a segment, found with as little reading as possible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["first_offset", "last_offset"]
 
 
 def first_offset(log: PartitionLog, segment: SegmentFile, options: ReadOptions) -> int | None:
-    """Give the first offset of the first batch; None if the segment does not begin with a batch."""
+    """Return the first offset of the first batch, or None if the segment does not begin with a batch."""
     if segment.is_07:
         with _open_07(segment) as seeker:
             header = next(seeker.headers_from(segment.base_offset), None)
@@ -27,14 +27,14 @@ def first_offset(log: PartitionLog, segment: SegmentFile, options: ReadOptions) 
         header = read_header(source, 0)
     if header is None or header.magic >= 2:
         return None if header is None else header.first_offset
-    # A wrapper of v0 or v1 has the offset of its last record, and only its content tells the first.
+    # The header of a v0 or v1 wrapper holds the offset of its last message; the first one is in its payload.
     split = Split((_only_entry(log, segment, header),))
     arrow_batches = read_split(split, options, ("offset",))
     return next((batch.column(0)[0].as_py() for batch in arrow_batches if batch.num_rows), None)
 
 
 def last_offset(segment: SegmentFile) -> int | None:
-    """Give the last offset of the last whole batch; None if there is none."""
+    """Return the last offset of the last complete batch, or None if there is none."""
     if segment.is_07:
         with _open_07(segment) as seeker:
             header = seeker.last_header()

@@ -1,84 +1,59 @@
-"""A bar on the terminal for what takes long; nothing where there is no terminal."""
+"""A progress bar on the terminal; nothing where standard error is not a terminal."""
 
 from __future__ import annotations
 
 import sys
-import threading
-import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from rich.console import RenderableType
 
-__all__ = ["Bar"]
-
-_WIDTH = 30
-_REDRAW_SECONDS = 0.2
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+__all__ = ["progress_bar"]
 
 
-class Bar:
-    """Draws on the standard error stream while the ``with`` block runs, if that is a terminal.
+def progress_bar(verb: str, state: Callable[[], tuple[int, int]]) -> AbstractContextManager[object]:
+    """Show progress on the standard error stream while the ``with`` block runs, if that is a terminal.
 
     Parameters
     ----------
     verb : str
         What is being done.
     state : callable
-        Gives the bytes done and the bytes in all.
+        Returns the number of bytes done and the total. The drawing thread calls it.
     """
+    # Rich is imported only where it draws. It takes FORCE_COLOR for a terminal; a log file must not.
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TaskProgressColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
-    def __init__(self, verb: str, state: Callable[[], tuple[int, int]]) -> None:
-        self._verb = verb
-        self._state = state
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
+    class PolledBar(Progress):
+        """Asks for the state each time it is drawn."""
 
-    def __enter__(self) -> Self:
-        if sys.stderr.isatty():
-            self._thread = threading.Thread(target=self._draw, daemon=True)
-            self._thread.start()
-        return self
+        def get_renderables(self) -> Iterable[RenderableType]:
+            """Update the task before drawing it; until the total is known, the bar pulses."""
+            done, total = state()
+            for task in self.task_ids:
+                self.update(task, completed=done, total=total or None)
+            return super().get_renderables()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._ended.set()
-        if self._thread is not None:
-            self._thread.join()
-            # What is written next begins on a clean line.
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-    def _draw(self) -> None:
-        started = time.monotonic()
-        while not self._ended.wait(_REDRAW_SECONDS):
-            done, total = self._state()
-            sys.stderr.write("\r" + bar_line(self._verb, done, total, time.monotonic() - started) + "\x1b[K")
-            sys.stderr.flush()
-
-
-def bar_line(verb: str, done: int, total: int, seconds: float) -> str:
-    """Write how far it is: a bar, the bytes, the pace and the time that is left."""
-    share = min(done / total, 1.0) if total else 0.0
-    filled = int(share * _WIDTH)
-    pace = done / seconds if seconds > 0 else 0.0
-    left = f", {_duration((total - done) / pace)} left" if pace > 0 and total > done else ""
-    bar = "#" * filled + "." * (_WIDTH - filled)
-    return f"{verb} [{bar}] {share:4.0%} {size_text(done)} of {size_text(total)}, {size_text(pace)}/s{left}"
-
-
-def size_text(size: float) -> str:
-    """Write a number of bytes for people."""
-    unit = 0
-    while size >= 1024 and unit < len(_UNITS) - 1:
-        size /= 1024
-        unit += 1
-    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+    columns = (
+        "{task.description}",
+        BarColumn(),
+        TaskProgressColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    bar = PolledBar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    bar.add_task(verb, total=None)
+    return bar

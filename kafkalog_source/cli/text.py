@@ -1,4 +1,4 @@
-"""Text for terminals and programs: nothing in it that a terminal would act upon."""
+"""Text output. Control characters are escaped, so that no name or value controls the terminal."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ __all__ = ["complain", "json_line", "one_line", "quoted", "table"]
 
 
 _WIDEST = 64
-"""A topic's name may have 249 characters; such a row sticks out and leaves the others as they are."""
+"""The widest that a column gets. A topic name can have 249 characters; its row overflows, and widens no other."""
 
 
 def one_line(text: str) -> str:
-    """Bring a message into one line, with control characters escaped."""
+    """Join a message into one line, with control characters escaped."""
     return printable(" ".join(text.split("\n")))
 
 
 def complain(message: str) -> None:
-    """Say something on the standard error stream, in one line."""
+    """Print a message to standard error, as one line."""
     print(f"kafkalog: {one_line(message)}", file=sys.stderr)
 
 
 def json_line(value: object) -> str:
-    """Write a value as JSON in one line, readable but for what a terminal would act upon."""
+    """Encode a value as one line of JSON; of non-ASCII characters only those that are not printable are escaped."""
     return _escaped(json.dumps(value, ensure_ascii=False))
 
 
 def quoted(text: str) -> str:
-    """Put text into double quotes, escaped as in JSON."""
+    """Quote text as a JSON string."""
     return json_line(text)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]], right: frozenset[str]) -> Iterator[str]:
-    """Lay rows out under heads; the columns whose heads are in `right` are flush right."""
+    """Align rows under heads; columns whose heads are in `right` are right-aligned."""
     cells = [list(heads), *([str(cell) for cell in row] for row in rows)]
     widths = [min(max(len(row[column]) for row in cells), _WIDEST) for column in range(len(heads))]
     for row in cells:
@@ -48,7 +48,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[object]], right: frozens
 
 
 def _escaped(text: str) -> str:
-    """Escape as JSON does; outside its strings JSON has no character that needs it."""
+    """Escape as in a JSON string; outside of strings, JSON has no character that needs it."""
     return text if text.isprintable() else "".join(c if c.isprintable() else _code_units(c) for c in text)
 
 

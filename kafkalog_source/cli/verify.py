@@ -1,19 +1,11 @@
-"""``kafkalog verify``: whether log directories are sound."""
+"""``kafkalog verify``: check log directories."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from kafkalog_source.cli.options import (
-    add_generic_option,
-    add_path_arguments,
-    add_threads_flag,
-    add_topic_flags,
-    read_options,
-)
-from kafkalog_source.cli.progress import Bar
+from kafkalog_source.cli.progress import progress_bar
 from kafkalog_source.cli.text import complain, json_line, one_line, table
 from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, OptionError, counted, printable
 from kafkalog_source.options.read_options import ReadOptions, parse_options
@@ -21,37 +13,10 @@ from kafkalog_source.verifying import Finding, Severity, Verification, verify
 from kafkalog_source.verifying.progress import Progress
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from kafkalog_source.verifying.partition import PartitionResult
 
-__all__ = ["add_command"]
+__all__ = ["check_allowed", "run", "wanted_partitions"]
 
-_EPILOG = """\
-Checked are every batch (header, checksum, decompression, records, offsets), the
-indexes of offsets, times and transactions, producer snapshots, checkpoints and
-the metadata log's snapshots. Each finding names file and position and is
-
-  damage      records cannot be read, or are missing
-  misleading  a file beside the records is damaged or says what is not so
-  unchecked   records that cannot be checked here: they are in remote storage, or
-              in segments that have to be unpacked first
-  note        nothing wrong: what a crash or a live log leaves, such as a batch
-              that the end of a partition's last segment cuts
-
-exit status:
-  0  sound; there may be notes
-  1  damage, something misleading, or records that could not be checked
-  2  could not run: an unknown option, a path that does not exist, is no segment
-     and holds none, or may not be read. Also if a file within a path may not
-     be read, whatever was found in the others
-
-examples:
-  kafkalog verify kafka-logs
-  kafkalog verify '/backup/disk*/kafka-logs' --subscribe orders
-  kafkalog verify kafka-logs/orders-0/00000000000000000000.log
-  kafkalog verify kafka-logs --json | jq '.partitions[].findings[] | select(.severity == "damage")'
-"""
 _HEADS = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS")
 _COUNTED = {
     Severity.DAMAGE: "DAMAGE",
@@ -62,41 +27,23 @@ _COUNTED = {
 _ALLOWED = ("subscribe", "subscribepattern", "assign", "followsymlinks", "maxdecompressedbatchbytes")
 
 
-def add_command(commands: _SubParsersAction[Any]) -> None:
-    """Add this command to the command line."""
-    parser = commands.add_parser(
-        "verify",
-        help="check batches, indexes, snapshots and checkpoints",
-        description="Check everything in PATH that a broker or a reader relies on. Nothing is written.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add_path_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    add_threads_flag(parser)
-    add_topic_flags(parser)
-    add_generic_option(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace, out: TextIO) -> int:
-    given = read_options(chosen)
+def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json: bool, threads: int | None) -> int:
+    """Write the table with its findings or the JSON object, and return the exit status."""
     check_allowed(given, _ALLOWED, "verify")
-    options = parse_options(given, chosen.paths)
+    options = parse_options(given, paths)
     progress = Progress()
-    with Bar("verifying", lambda: (progress.done, progress.total)):
+    with progress_bar("verifying", lambda: (progress.done, progress.total)):
         found = verify(
             options.paths,
             wanted=wanted_partitions(options),
             follow_symlinks=options.follow_symlinks,
             largest_batch=options.max_decompressed_batch_bytes,
-            threads=chosen.threads,
+            threads=threads,
             progress=progress,
         )
     for warning in found.warnings:
         complain(f"warning: {warning}")
-    if chosen.json:
+    if as_json:
         out.write(json_line(found.to_dict()) + "\n")
     else:
         out.writelines(line + "\n" for line in _lines(found))
@@ -106,13 +53,13 @@ def _run(chosen: argparse.Namespace, out: TextIO) -> int:
 
 
 def wanted_partitions(options: ReadOptions) -> Callable[[str, int], bool]:
-    """Want everything, Kafka's own topics too, unless topics are named."""
+    """Select all partitions, those of internal topics too, unless topics are named."""
     named = (options.subscribe, options.subscribe_pattern, options.assign)
     return options.wants if any(choice is not None for choice in named) else lambda topic, partition: True
 
 
-def check_allowed(given: dict[str, Any], allowed: Sequence[str], command: str) -> None:
-    """Refuse options of a read that mean nothing to a command.
+def check_allowed(given: Mapping[str, Any], allowed: Sequence[str], command: str) -> None:
+    """Refuse options of a read that do not apply to a command.
 
     Raises
     ------
@@ -120,12 +67,12 @@ def check_allowed(given: dict[str, Any], allowed: Sequence[str], command: str) -
     """
     for name in given:
         if name.lower() not in allowed:
-            raise OptionError(f"option {printable(name)} has no meaning for {command}", expected=", ".join(allowed))
+            raise OptionError(f"option {printable(name)} does not apply to {command}", expected=", ".join(allowed))
 
 
 def _lines(found: Verification) -> Iterator[str]:
     findings = found.all_findings
-    # Few log dirs have anything that cannot be checked.
+    # The column UNCHECKED is omitted where it would hold only zeros, as in most log dirs.
     shown = [each for each in Severity if each is not Severity.UNCHECKED or _has_unchecked(findings)]
     heads = [*_HEADS, *(_COUNTED[each] for each in shown)]
     yield from table(heads, [_cells(each, shown) for each in found.partitions], frozenset(heads[1:]))
@@ -158,7 +105,7 @@ def _summary(found: Verification, findings: Sequence[Finding]) -> str:
         verdict = "not fully checked"
     if not found.is_complete:
         denied = sum(finding.is_denied for finding in findings)
-        verdict = f"not all checked, {counted(denied, 'file')} may not be read"
+        verdict = f"not fully checked, permission denied for {counted(denied, 'file')}"
     totals = (
         counted(len(found.partitions), "partition"),
         counted(sum(len(each.log.segments) for each in found.partitions), "segment"),

@@ -1,4 +1,4 @@
-"""Rows for Spark: the data source ``kafkalog``, over the same plan and splits as ``scan()``.
+"""The Spark data source ``kafkalog``, over the same plan and splits as ``scan()``.
 
 ``from kafkalog_source.spark import KafkaLogDataSource`` is for
 ``spark.dataSource.register``; an installed package needs no registration.

@@ -1,4 +1,4 @@
-"""The address space that Spark allows a Python worker, which is shared by all tasks that it runs one after another."""
+"""The address space limit of a Python worker, which runs many tasks one after another."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 __all__ = ["address_space_limit", "give_large_blocks_back"]
 
 _LARGE = 4 << 20
-"""Blocks of the columns of ordinary batches are smaller, and are kept for the next ones."""
+"""In bytes. The column buffers of ordinary batches are smaller, and are reused for the next ones."""
 _M_MMAP_THRESHOLD = -3
 
 
 def address_space_limit() -> int | None:
-    """The limit in bytes that ``spark.executor.pyspark.memory`` has set, or None."""
+    """Return the limit in bytes that ``spark.executor.pyspark.memory`` sets, or None."""
     import resource
 
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -20,9 +20,10 @@ def address_space_limit() -> int | None:
 
 
 def give_large_blocks_back() -> None:
-    """Have the C library map large blocks one by one, if address space is limited: they go without leaving holes.
+    """If address space is limited, make the C library map each large block, so that freeing it returns all of it.
 
-    Otherwise glibc takes blocks of up to 32 MiB from its heap once it has seen one, and keeps what is freed in between.
+    Otherwise glibc, after it has freed one such block, allocates blocks of up to 32 MiB from its heap, where
+    fragmentation keeps freed memory from being returned.
     """
     if sys.platform != "linux" or address_space_limit() is None:
         return

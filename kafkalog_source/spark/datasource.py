@@ -1,7 +1,7 @@
-"""The data source ``kafkalog`` as Spark calls it: schema, plan on the driver, rows in the tasks.
+"""The data source ``kafkalog`` as Spark calls it: schema and plan on the driver, rows in the tasks.
 
-Spark imports this module while it looks for data sources, so it imports little;
-what reads files is imported where it is first needed.
+Spark imports this module when it looks for data sources, so it imports little;
+modules that read files are imported when they are first needed.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ __all__ = ["KafkaLogDataSource"]
 
 _GIVE_PATH = "Give a log directory: load('/path/to/kafka-logs')"
 _USE_VIEW = "CREATE TEMPORARY VIEW v USING kafkalog OPTIONS (path '/path/to/kafka-logs')"
-_NO_OPTIONS = "when a table made by CREATE TABLE is read, Spark passes its options to no Python data source"
+_NO_OPTIONS = "Spark does not pass the options of a table made by CREATE TABLE to a Python data source"
 
 
 class KafkaLogDataSource(DataSource):
-    """Kafka's log directories as rows, with no broker: ``spark.read.format("kafkalog").load(path)``.
+    """Kafka's log directories as rows, without a broker: ``spark.read.format("kafkalog").load(path)``.
 
     ``spark.readStream`` follows them as they grow. The rows are those of Spark's own Kafka source. A schema given with
-    ``.schema(...)`` is the projection: what it does not name is never built.
+    ``.schema(...)`` is the projection: other columns are never built.
     """
 
     @classmethod
     def name(cls) -> str:
-        """Give the word that ``format()`` takes."""
+        """Return the name that ``format()`` takes."""
         return "kafkalog"
 
     def schema(self) -> StructType:
-        """Give the columns of a read that names none."""
+        """Return the columns of a read without a schema."""
         from kafkalog_source.spark.schema import default_schema
 
         with OwnErrorsOnly():
             return default_schema(self._parsed(streaming=None))
 
     def reader(self, schema: StructType) -> KafkaLogReader:
-        """Check options and schema, and give what plans and reads."""
+        """Check options and schema, and return the reader of a batch query."""
         with OwnErrorsOnly():
             options = self._parsed()
             return _rows(schema, options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Check options and schema, and give what follows a log that grows."""
+        """Check options and schema, and return the reader of a streaming query."""
         from kafkalog_source.spark.stream import RefusedStream, stream_reader
 
         try:
@@ -65,7 +65,7 @@ class KafkaLogDataSource(DataSource):
 
         names = {name.lower() for name in self.options}
         if "owner" in names:
-            # Spark puts this property of a table among the options.
+            # Spark passes this table property as an option.
             raise OptionError("CREATE TABLE cannot be used with kafkalog", remedy=f"{_USE_VIEW}: {_NO_OPTIONS}")
         if not names & {"path", "paths"}:
             raise OptionError("no path is given", remedy=f"{_GIVE_PATH}. In SQL: {_USE_VIEW}; {_NO_OPTIONS}")

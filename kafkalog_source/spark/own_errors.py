@@ -1,4 +1,4 @@
-"""What reaches Spark when something goes wrong: our own errors, and no frames of ours around them."""
+"""Errors as Spark shows them: those of kafkalog, without the traceback that led to them."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _MIB = 1 << 20
 _TASK_REMEDY = (
     "Raise spark.executor.pyspark.memory, which limits address space and is shared out among the cores of an "
     "executor: the libraries take about half a GiB for each, and a batch several times its decompressed size. Or "
-    "lower maxDecompressedBatchBytes, so that such a batch is refused"
+    "lower maxDecompressedBatchBytes, so that such a batch is rejected"
 )
 _PLANNER_REMEDY = "Raise spark.sql.planner.pythonExecution.memory, or give the driver's machine more memory"
-_MACHINE_REMEDY = "Run fewer tasks at once, or lower maxDecompressedBatchBytes so that such a batch is refused"
+_MACHINE_REMEDY = "Run fewer tasks at once, or lower maxDecompressedBatchBytes so that such a batch is rejected"
 _NO_ROOM_FOR_LIBRARY = "failed to map segment from shared object"
 
 
 class OwnErrorsOnly:
-    """Cut the frames below off our own errors: Spark prints the traceback around the message.
+    """Remove the traceback from errors of kafkalog, because Spark prints it around the message.
 
-    Where memory gives out, the error becomes one that says which setting to raise.
-    A class, because a generator behind `contextmanager` gets the old traceback back.
+    An out-of-memory error is replaced by one that names the setting to raise. This is a class because a generator
+    with `contextmanager` restores the traceback.
 
     Parameters
     ----------
     split : Split, optional
-        What a task reads; without it the driver is at work.
+        The split that a task reads; None on the driver.
     """
 
     def __init__(self, split: Split | None = None) -> None:
@@ -56,9 +56,9 @@ def _no_memory(error: BaseException, split: Split | None) -> LimitError:
     limited_remedy = _PLANNER_REMEDY if split is None else _TASK_REMEDY
     paths = set() if split is None else {each.path for each in split.ranges}
     return LimitError(
-        "a Python worker has not enough memory" + (f" for {len(paths)} files" if len(paths) > 1 else ""),
+        "a Python worker ran out of memory" + (f" for {len(paths)} files" if len(paths) > 1 else ""),
         file=paths.pop() if len(paths) == 1 else None,
         found=str(error) or type(error).__name__,
-        expected=None if limit is None else f"no need of more than {limit // _MIB} MiB of address space",
+        expected=None if limit is None else f"at most {limit // _MIB} MiB of address space",
         remedy=_MACHINE_REMEDY if limit is None else limited_remedy,
     )

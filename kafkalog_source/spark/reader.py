@@ -1,4 +1,4 @@
-"""A batch read of the data source: planned once on the driver, decoded split by split in the tasks."""
+"""Batch queries of the data source: planned once on the driver, decoded split by split in the tasks."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ _log = logging.getLogger("kafkalog")
 
 
 class KafkaLogReader(DataSourceReader):
-    """One batch read. Plain data, since Spark carries a copy to every task.
+    """Reader of one batch query. Holds plain data only, because Spark sends a copy to every task.
 
     Parameters
     ----------
     options : ReadOptions
-        What was asked for.
     columns : tuple of str
-        What to build, in the order of the rows.
+        The columns to build, in the order of the schema.
     schema : StructType
-        The columns as Spark knows them: spelled as the user did, and some perhaps ``NOT NULL``.
+        The schema of the query: names as the user spelled them, some columns perhaps ``NOT NULL``.
     """
 
     def __init__(self, options: ReadOptions, columns: tuple[str, ...], schema: StructType) -> None:
@@ -43,7 +42,7 @@ class KafkaLogReader(DataSourceReader):
         self.required = tuple(field.name for field in schema.fields if not field.nullable)
 
     def partitions(self) -> list[InputPartition]:
-        """Plan the read, once, on the driver: one partition of Spark's for each split."""
+        """Plan the read on the driver: one Spark partition for each split."""
         from kafkalog_source.planning.plan import plan_read
 
         with OwnErrorsOnly():
@@ -53,7 +52,7 @@ class KafkaLogReader(DataSourceReader):
         return [InputPartition(split) for split in plan.splits]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Decode one split. Spark makes a partition of None when there is none, and it has no rows."""
+        """Decode one split. If there is none, Spark passes a partition of None, which has no rows."""
         if partition.value is None:
             return
         give_large_blocks_back()
@@ -66,7 +65,7 @@ class KafkaLogReader(DataSourceReader):
 
 
 def _renamed(arrow_batch: pa.RecordBatch, names: tuple[str, ...]) -> pa.RecordBatch:
-    """Spell the columns as the user did."""
+    """Rename the columns as the user spelled them."""
     schema = arrow_batch.schema
     for index, name in enumerate(names):
         schema = schema.set(index, schema.field(index).with_name(name))
@@ -74,14 +73,14 @@ def _renamed(arrow_batch: pa.RecordBatch, names: tuple[str, ...]) -> pa.RecordBa
 
 
 def _with_required(arrow_batch: pa.RecordBatch, required: tuple[str, ...]) -> pa.RecordBatch:
-    """Mark columns as without nulls, which Spark demands of a schema that says so, after making sure."""
+    """Mark columns as NOT NULL, as Spark expects of such a schema, after checking that they hold no null."""
     schema = arrow_batch.schema
     for name in required:
         index = schema.get_field_index(name)
         if arrow_batch.column(index).null_count:
             raise OptionError(
-                f"the schema says {name} is NOT NULL, and a record has null there",
-                remedy="Leave NOT NULL out of the schema",
+                f"column {name} is NOT NULL in the schema, but a record has a null there",
+                remedy="Remove NOT NULL from the schema",
             )
         schema = schema.set(index, schema.field(index).with_nullable(False))
     return type(arrow_batch).from_arrays(arrow_batch.columns, schema=schema)

@@ -1,7 +1,7 @@
-"""Columns as Spark types, and a schema given by the user as the projection that it is.
+"""The columns with their Spark types, and projection by the schema that the user gives.
 
-Nothing here needs pyarrow: Spark starts a worker only to ask for the schema, and
-importing pyarrow would be most of that worker's time.
+Nothing here needs pyarrow: Spark starts a worker just for the schema, and
+importing pyarrow would take most of its time.
 """
 
 from __future__ import annotations
@@ -100,15 +100,15 @@ DAMAGE_TYPES: dict[str, DataType] = {
 
 _VIEW_TYPES = {"records": SPARK_TYPES, "batches": BATCH_TYPES, "damage": DAMAGE_TYPES}
 _USE_LTZ = (
-    "Write {name} timestamp_ltz, which is this type whatever spark.sql.timestampType says, and cast the column where"
-    " you need a time without a zone: Kafka's timestamps are points in time"
+    "Write {name} timestamp_ltz, which is this type whatever spark.sql.timestampType is, and cast the column where"
+    " you need a timestamp without a time zone: Kafka's timestamps are points in time"
 )
 _CORRUPT_RECORD = "_corrupt_record"
 _DEFAULT = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", _CORRUPT_RECORD)
 
 
 def default_schema(options: ReadOptions) -> StructType:
-    """Give the schema of a read that names none: that of Spark's Kafka source with headers, or a view's."""
+    """Return the schema of a read without one: that of Spark's Kafka source with headers, or that of the view."""
     existing = _existing(options)
     names = list(_DEFAULT if options.view == "records" else existing)
     if options.view != "damage":
@@ -122,15 +122,15 @@ def _existing(options: ReadOptions) -> dict[str, DataType]:
 
 
 def projected_columns(schema: StructType, options: ReadOptions) -> tuple[str, ...]:
-    """Check a schema given by the user, and give its columns in its order, spelled as here.
+    """Check the user's schema, and return its columns in its order, with the documented spelling.
 
-    Upper and lower case are one, as they are for Spark by default. Spark does not let a Python data source know
-    ``spark.sql.caseSensitive``; with true, a name of other case is taken as well.
+    Names are case-insensitive, as in Spark by default. Spark does not pass ``spark.sql.caseSensitive`` to a Python
+    data source, so they are case-insensitive even if it is true.
 
     Raises
     ------
     OptionError
-        For an unknown or doubled name, another type, a column that the options leave out, and one that they demand.
+        If a column is unknown, repeated, of another type, excluded by the options, or required by them and missing.
     """
     if not schema.fields:
         raise OptionError("the schema names no column", remedy=_what_exists(_existing(options)))
@@ -140,7 +140,7 @@ def projected_columns(schema: StructType, options: ReadOptions) -> tuple[str, ..
         raise OptionError(f"the schema names column {doubled[0]} twice", remedy="Name each column once")
     if options.mode == "PERMISSIVE" and options.view != "damage" and _CORRUPT_RECORD not in names:
         raise OptionError(
-            f"mode=PERMISSIVE tells of damage in column {_CORRUPT_RECORD}, which the schema does not name",
+            f"mode=PERMISSIVE reports damage in column {_CORRUPT_RECORD}, which the schema does not name",
             remedy=f"Add {_CORRUPT_RECORD} string to the schema, or choose mode=DROPMALFORMED",
         )
     return tuple(names)
@@ -153,13 +153,13 @@ def _checked_name(field: StructField, options: ReadOptions) -> str:
         raise OptionError(f"there is no column {printable(field.name)}", remedy=_suggestion(field.name, existing))
     if name == "headers" and not options.include_headers:
         raise OptionError(
-            "the schema names column headers, and includeHeaders is false", remedy="Leave one of the two out"
+            "the schema names column headers, but includeHeaders is false", remedy="Remove one of the two"
         )
     expected = existing[name]
     if field.dataType != expected:
         without_zone = isinstance(field.dataType, TimestampNTZType) and isinstance(expected, TimestampType)
         raise OptionError(
-            f"column {field.name} has another type",
+            f"column {field.name} has the wrong type",
             found=printable(_type_text(field.dataType)),
             expected=_type_text(expected),
             remedy=_USE_LTZ.format(name=field.name) if without_zone else _what_exists(existing),
@@ -168,7 +168,7 @@ def _checked_name(field: StructField, options: ReadOptions) -> str:
 
 
 def _type_text(data_type: DataType) -> str:
-    """Write a type as DDL does, and whether it forbids nulls inside, which DDL text alone hides."""
+    """Return a type as in DDL, and whether it forbids nulls inside, which DDL does not show."""
     inside = ""
     if isinstance(data_type, ArrayType) and isinstance(data_type.elementType, StructType):
         strict = not data_type.containsNull or not all(f.nullable for f in data_type.elementType.fields)

@@ -1,7 +1,7 @@
-"""The stream of the data source: offsets on the driver, rows in the tasks.
+"""Streaming queries of the data source: offsets on the driver, rows in the tasks.
 
-Spark 4.2 and newer say where a micro-batch starts and may bound it; 4.0 and 4.1 only ask how far the data goes. The
-class that fits is chosen here, because Spark looks at the signature of ``latestOffset``.
+Spark 4.2 and newer pass the start of a micro-batch and a limit; 4.0 and 4.1 only ask for the latest offset. The class
+is chosen here, because Spark inspects the signature of ``latestOffset``.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ _log = logging.getLogger("kafkalog")
 
 
 def stream_reader(options: ReadOptions, rows: KafkaLogReader) -> DataSourceStreamReader:
-    """Give the reader that this version of Spark can make full use of.
+    """Return the reader for this version of Spark.
 
     Raises
     ------
     OptionError
-        The options bound micro-batches, and this version of Spark has no means for that.
+        If the options limit micro-batches and this version of Spark cannot.
     """
     if HAS_READ_LIMITS:
         return LimitedStreamReader(options, rows)
     if options.trigger_bounds:
         raise OptionError(
-            "this version of Spark cannot bound the micro-batches of a Python source",
+            "this version of Spark cannot limit the micro-batches of a Python data source",
             found=", ".join(options.trigger_bounds),
-            remedy="Leave the option out, or use pyspark 4.2 or newer",
+            remedy="Remove the option, or use pyspark 4.2 or newer",
         )
     return StreamReader(options, rows)
 
 
 class RefusedStream(DataSourceStreamReader):
-    """Raises an error when it is first asked anything.
+    """Raises an error at the first call of any method.
 
-    If ``streamReader`` itself raises, Spark's runner adds an error of its own, which would be the last that one reads.
+    If ``streamReader`` itself raised it, Spark's runner would add an error of its own, which would be shown last.
     """
 
     def __init__(self, error: KafkaLogError) -> None:
@@ -80,7 +80,7 @@ class RefusedStream(DataSourceStreamReader):
 
 
 class _Reader(DataSourceStreamReader):
-    """What all versions of Spark ask for. On its way to a task it is plain data.
+    """What all versions of Spark call. It is plain data when Spark sends it to a task.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ class _Reader(DataSourceStreamReader):
         return self._planner
 
     def initialOffset(self) -> dict[str, Any]:
-        """Where a query without a checkpoint starts."""
+        """Return where a query without a checkpoint starts."""
         with OwnErrorsOnly():
             return to_json(self._stream.initial())
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """Plan a micro-batch: one partition of Spark's for each split."""
+        """Plan a micro-batch: one Spark partition for each split."""
         with OwnErrorsOnly():
             plan = self._stream.plan(from_json(start), from_json(end))
         return [InputPartition(split) for split in plan.splits]
@@ -119,25 +119,25 @@ class _Reader(DataSourceStreamReader):
 
 
 class StreamReader(_Reader):
-    """For Spark 4.0 and 4.1, which do not say where a micro-batch starts: what was planned last is remembered."""
+    """For Spark 4.0 and 4.1, which do not pass the start of a micro-batch: the end of the last one is remembered."""
 
     def __init__(self, options: ReadOptions, rows: KafkaLogReader) -> None:
         super().__init__(options, rows)
         self._reached: Positions = {}
 
     def initialOffset(self) -> dict[str, Any]:
-        """Where a query without a checkpoint starts."""
+        """Return where a query without a checkpoint starts."""
         initial = super().initialOffset()
         self._reached = from_json(initial)
         return initial
 
     def latestOffset(self) -> dict[str, Any]:  # type: ignore[override]
-        """How far the data goes now."""
+        """Return the latest offsets."""
         with OwnErrorsOnly():
             return to_json(self._stream.latest(self._reached))
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """Plan a micro-batch: one partition of Spark's for each split."""
+        """Plan a micro-batch: one Spark partition for each split."""
         planned = super().partitions(start, end)
         self._reached = from_json(end)
         return planned
@@ -149,12 +149,12 @@ if HAS_READ_LIMITS:
         """For Spark 4.2 and newer."""
 
         def prepareForTriggerAvailableNow(self) -> None:
-            """Take what is there now for the end of the stream."""
+            """Fix the current end of the log as the end of the query."""
             with OwnErrorsOnly():
                 self._stream.fix_target()
 
         def getDefaultReadLimit(self) -> ReadLimit:
-            """Say that micro-batches are bounded. Spark knows one bound; the options may hold several."""
+            """Return the limit of a micro-batch. Spark takes only one; the options may hold several."""
             options = self.options
             if options.max_offsets_per_trigger is not None:
                 return ReadMaxRows(options.max_offsets_per_trigger)
@@ -165,13 +165,13 @@ if HAS_READ_LIMITS:
             return ReadAllAvailable()
 
         def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-            """How far the micro-batch that begins at `start` goes; Spark lifts the bounds for Trigger.Once."""
+            """Return the end of the micro-batch that starts at `start`; with Trigger.Once Spark lifts the limits."""
             is_limited = not isinstance(limit, ReadAllAvailable)
             with OwnErrorsOnly():
                 return to_json(self._stream.latest(from_json(start), is_limited=is_limited))
 
         def reportLatestOffset(self) -> dict[str, Any] | None:
-            """How far the data went at the last look: a query's progress shows it beside what was read."""
+            """Return the latest offsets that were seen; the query's progress shows them beside the offsets read."""
             return to_json(self._stream.newest()) or None
 
 

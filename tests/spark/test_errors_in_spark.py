@@ -50,13 +50,13 @@ def test_an_unknown_column_is_refused_and_lists_what_exists(spark: SparkSession,
 
 def test_a_column_of_another_type_is_refused(spark: SparkSession, partition: Path) -> None:
     text = message_of(load(spark, partition, "offset int").collect)
-    assert "column offset has another type (found int, expected bigint)" in text
+    assert "column offset has the wrong type (found int, expected bigint)" in text
 
 
 def test_a_null_in_a_not_null_column_is_refused(spark: SparkSession, fixture_case: Cases) -> None:
     logs = fixture_case("v2-4.4") / "log"
     text = message_of(load(spark, logs, "key binary not null").collect)
-    assert "the schema says key is NOT NULL" in text
+    assert "column key is NOT NULL in the schema, but a record has a null there" in text
 
 
 def test_no_path_is_refused(spark: SparkSession) -> None:

@@ -110,8 +110,8 @@ def test_too_little_memory_fails_the_job_and_names_the_setting(cluster: Cluster,
         cluster.sums(directory, mode=mode)
     told = str(caught.value)
     segment = directory / f"{0:020d}.log"
-    assert f"kafkalog_source.errors.LimitError: {segment}: a Python worker has not enough memory" in told
-    assert "no need of more than 1024 MiB of address space" in told
+    assert f"kafkalog_source.errors.LimitError: {segment}: a Python worker ran out of memory" in told
+    assert "at most 1024 MiB of address space" in told
     assert "Raise spark.executor.pyspark.memory" in told
 
 

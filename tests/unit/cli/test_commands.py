@@ -50,7 +50,7 @@ def test_ls_shows_partitions_with_their_first_and_last_offset(kafkalog: Kafkalog
         ["orders", "1", "1", "0", "-", "-"],
     ]
     assert run.out.splitlines()[4].startswith("2 topics, 3 partitions, 4 segments, ")
-    assert run.out.splitlines()[5] == "1 skipped; --skipped tells what and why"
+    assert run.out.splitlines()[5] == "1 skipped; --skipped lists them"
 
 
 def test_ls_tells_what_was_skipped(kafkalog: Kafkalog, logs: Path) -> None:
@@ -94,7 +94,7 @@ def test_ls_and_dump_refuse_what_is_not_there_alike(kafkalog: Kafkalog, logs: Pa
 def test_ls_says_if_nothing_was_chosen(kafkalog: Kafkalog, logs: Path) -> None:
     run = kafkalog("ls", logs, "--subscribe-pattern", "no such.*")
     assert run.status == 0
-    assert run.err.startswith("kafkalog: warning: no partition was chosen")
+    assert run.err.startswith("kafkalog: warning: no partition was selected; without")
 
 
 def test_ls_as_json(kafkalog: Kafkalog, logs: Path) -> None:
@@ -193,7 +193,7 @@ def test_dump_takes_the_options_of_a_read(kafkalog: Kafkalog, logs: Path, flags:
 def test_dump_says_if_nothing_was_chosen(kafkalog: Kafkalog, logs: Path) -> None:
     run = kafkalog("dump", logs, "--subscribe-pattern", "no such.*")
     assert (run.status, run.out) == (0, "")
-    assert run.err == "kafkalog: warning: no partition was chosen; kafkalog ls shows which there are\n"
+    assert run.err == "kafkalog: warning: no partition was selected; kafkalog ls lists all of them\n"
 
 
 def test_dump_tells_a_batch_that_the_end_of_the_log_cuts(kafkalog: Kafkalog, logs: Path) -> None:
@@ -216,11 +216,15 @@ def test_dump_shows_the_columns_that_are_named(kafkalog: Kafkalog, logs: Path) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "COMMAND"),
+        ([], "Missing command"),
         (["ls"], "PATH"),
-        (["dump", "{logs}", "--limit", "many"], "no count of records"),
-        (["dump", "{logs}", "--limit", "-1"], "no count of records"),
+        (["dump", "{logs}", "--limit", "many"], "'--limit': 'many'"),
+        (["dump", "{logs}", "--limit", "-1"], "'--limit': -1"),
         (["dump", "{logs}", "--nonsense"], "--nonsense"),
+        (["dump", "{logs}", "--no\x1b]0;x"], "See kafkalog dump --help"),
+        (["dump", "{logs}", "--colums", "offset"], "'--columns'"),
+        (["dmup", "{logs}"], "Did you mean 'dump'?"),
+        (["dump", "{logs}", "--limit"], "requires an argument"),
         (["dump", "{logs}", "-o", "nonsense"], "name=value"),
         (["dump", "{logs}", "-o", "startingOfsets=earliest"], "startingOffsets"),
         (["dump", "{logs}", "-o", "mode=FAILFAST", "-o", "MODE=FAILFAST"], "given twice"),
@@ -262,7 +266,7 @@ def test_files_named_as_those_of_other_formats_are_status_2(kafkalog: Kafkalog, 
     assert "Redpanda" in run.err
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["ls", "--help"], ["dump", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["ls", "--help"], ["dump", "--help"], ["dump", "-h"]])
 def test_help_has_examples(kafkalog: Kafkalog, arguments: list[str]) -> None:
     run = kafkalog(*arguments)
     assert run.status == 0

@@ -67,7 +67,7 @@ def test_verify_checks_the_rest_of_what_may_not_be_read(
     run = kafkalog("verify", logs)
     assert run.status == NOT_RUN
     assert "checksum" in run.out
-    assert run.out.splitlines()[-1].startswith("not all checked, 1 file may not be read: 3 partitions")
+    assert run.out.splitlines()[-1].startswith("not fully checked, permission denied for 1 file: 3 partitions")
     assert "orphaned" not in run.out
     assert '"complete":false' in kafkalog("verify", logs, "--json").out.replace(" ", "")
 

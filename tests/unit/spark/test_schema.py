@@ -89,7 +89,7 @@ def test_a_misspelled_column_suggests_the_right_one_in_any_case() -> None:
 )
 def test_another_type_is_refused(name: str, kind: DataType) -> None:
     message = refusal(struct((name, kind)))
-    assert f"column {name} has another type (found {kind.simpleString()}" in message
+    assert f"column {name} has the wrong type (found {kind.simpleString()}" in message
     assert f"expected {SPARK_TYPES[name].simpleString()}" in message
 
 
@@ -158,5 +158,5 @@ def test_two_spellings_of_a_column_are_one_column_twice() -> None:
 
 def test_a_time_without_zone_says_which_type_to_write() -> None:
     said = refusal(struct(("timestamp", TimestampNTZType())))
-    assert "column timestamp has another type (found timestamp_ntz, expected timestamp)" in said
+    assert "column timestamp has the wrong type (found timestamp_ntz, expected timestamp)" in said
     assert "Write timestamp timestamp_ltz" in said

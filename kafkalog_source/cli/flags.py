@@ -1,0 +1,153 @@
+"""The flags that commands share, most of them options of a read, and the layout of their help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from kafkalog_source.errors import OptionError, printable
+
+__all__ = [
+    "PATH",
+    "Command",
+    "Commands",
+    "flag",
+    "generic_option",
+    "paths_argument",
+    "range_flags",
+    "read_options",
+    "threads_flag",
+    "topic_flags",
+]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+PATH = click.Path(readable=False)
+"""Completed as a path. Whether it can be read is checked where it is opened, and reported as any error of a read."""
+_TOPIC_FLAGS = (
+    ("--subscribe", "subscribe", "TOPICS", "read these topics, separated by commas"),
+    ("--subscribe-pattern", "subscribePattern", "REGEX", "read the topics whose whole name matches"),
+    ("--assign", "assign", "JSON", 'read these partitions: {"orders":[0,1]}'),
+)
+_RANGE_FLAGS = (
+    ("--starting-offsets", "startingOffsets", "WHERE", 'earliest, or {"orders":{"0":23,"1":-2}}'),
+    ("--ending-offsets", "endingOffsets", "WHERE", 'latest, or {"orders":{"0":50,"1":-1}}; exclusive'),
+    ("--starting-timestamp", "startingTimestamp", "MS", "start at the first record of this time or later, in ms"),
+    ("--ending-timestamp", "endingTimestamp", "MS", "stop before the first record of this time or later, in ms"),
+    ("--isolation-level", "isolationLevel", "LEVEL", "read_uncommitted or read_committed"),
+    ("--mode", "mode", "MODE", "what to do about damage: FAILFAST, DROPMALFORMED, PERMISSIVE or RECOVER"),
+    ("--view", "view", "VIEW", "a line for each of: records, batches, or damage (damaged regions)"),
+)
+_VALUES = {
+    "isolationLevel": ("read_uncommitted", "read_committed"),
+    "mode": ("FAILFAST", "DROPMALFORMED", "PERMISSIVE", "RECOVER"),
+    "view": ("records", "batches", "damage"),
+}
+"""What completion offers. The read checks the values, and names the allowed ones."""
+_CONTROL_RECORDS = "includeControlRecords"
+_SECTIONS = {
+    **{name: "Topics and partitions" for _, name, _, _ in _TOPIC_FLAGS},
+    **{name: "Records" for _, name, _, _ in _RANGE_FLAGS},
+    _CONTROL_RECORDS: "Records",
+}
+
+
+class _Laid(click.Command):
+    """A command whose epilog is printed as it is laid out."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the epilog without rewrapping its examples."""
+        formatter.write(f"\n{self.epilog}")
+
+
+class Command(_Laid):
+    """A command whose help has a section for each group of flags."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the flags by section."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and isinstance(param, click.Option):
+                sections.setdefault(_SECTIONS.get(param.name or "", "Options"), []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+class Commands(_Laid, click.Group):
+    """A group that lists its commands in the order of their definition."""
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Give the names as they were added."""
+        return list(self.commands)
+
+
+def flag(name: str, parameter: str, words: str) -> Callable[[_Function], _Function]:
+    """Add a flag without a value, passed to the command as the named parameter."""
+    return click.option(name, parameter, is_flag=True, help=words)
+
+
+def paths_argument(command: _Function) -> _Function:
+    """Add the paths, and the flag that follows links out of them."""
+    command = flag("--follow-symlinks", "followSymlinks", "follow symbolic links that lead out of PATH")(command)
+    return click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=PATH)(command)
+
+
+def topic_flags(command: _Function) -> _Function:
+    """Add the flags that choose topics and partitions."""
+    return _add(command, _TOPIC_FLAGS)
+
+
+def range_flags(command: _Function) -> _Function:
+    """Add the flags that choose records, and the one that adds control records."""
+    words = "include control records, such as transaction markers"
+    return _add(flag("--include-control-records", _CONTROL_RECORDS, words)(command), _RANGE_FLAGS)
+
+
+threads_flag = click.option(
+    "--threads", metavar="N", type=click.IntRange(1, 1024), help="number of threads; by default the number of cores"
+)
+generic_option = click.option(
+    "-o",
+    "--option",
+    "generic",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="any option of a read, such as maxDecompressedBatchBytes=1g; may be repeated",
+)
+
+
+def read_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Collect the options of a read from a command's parameters; the read itself checks their values.
+
+    Raises
+    ------
+    OptionError
+        If an ``-o`` is not ``name=value``, or an option is given twice.
+    """
+    flags = {name: value for name, value in given.items() if name != "generic"}
+    options = {name: "true" if value is True else value for name, value in flags.items() if value not in (None, False)}
+    for text in given.get("generic", ()):
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise OptionError("-o is not followed by name=value", found=printable(text))
+        if any(name.strip().lower() == known.lower() for known in options):
+            raise OptionError(f"option {printable(name.strip())} is given twice", remedy="Leave one of them out")
+        options[name.strip()] = value
+    return options
+
+
+def _add(command: _Function, flags: tuple[tuple[str, str, str, str], ...]) -> _Function:
+    """Add flags that take a value; decorators apply from the last to the first."""
+    for name, parameter, metavar, words in reversed(flags):
+        command = click.option(name, parameter, metavar=metavar, help=words, shell_complete=_values)(command)
+    return command
+
+
+def _values(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [value for value in _VALUES.get(param.name or "", ()) if value.lower().startswith(incomplete.lower())]
