@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pyarrow as pa
 
 import kafkalog_source
-from kafkalog_source.arrow.damage import CORRUPT_RECORD
 from kafkalog_source.cli.cells import column_values, json_value, text_value
 from kafkalog_source.cli.options import (
     add_generic_option,
@@ -20,6 +19,7 @@ from kafkalog_source.cli.options import (
     read_options,
 )
 from kafkalog_source.cli.text import complain, json_line
+from kafkalog_source.columns import CORRUPT_RECORD
 from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning, counted, offsets_text
 from kafkalog_source.format import TimestampType
 

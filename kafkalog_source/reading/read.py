@@ -25,6 +25,8 @@ from kafkalog_source.segment.damage.description import Damage
 from kafkalog_source.segment.reader import End, Run, SpanReader
 from kafkalog_source.segment.source import FileChangedError
 from kafkalog_source.transactions.lookahead import Lookahead, TransactionFinder, states_of
+from kafkalog_source.views.plan import FILE_VIEWS
+from kafkalog_source.views.reader import FileReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -201,9 +203,16 @@ class SplitReader:
         return batch
 
 
+def make_reader(options: ReadOptions, columns: Sequence[str]) -> SplitReader | FileReader:
+    """What reads the splits of a view."""
+    if options.view in FILE_VIEWS:
+        return FileReader(options, view_schema(columns, options.view))
+    return SplitReader(options, columns)
+
+
 def read_split(split: Split, options: ReadOptions, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The Arrow batches of one split; see `SplitReader.read`. What it warns of is logged."""
-    reader = SplitReader(options, columns)
+    reader = make_reader(options, columns)
     has_failed = True
     try:
         yield from reader.read(split)
