@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_view"]
 
-_FILE_VIEWS = ("segments", "producer_state", "indexes", "checkpoints")
+_FILE_VIEWS = ("segments", "transactions", "producer_state", "indexes", "checkpoints")
 _OF_RECORDS = {
     "isolationLevel": "read_uncommitted",
     "readUpTo": "logEnd",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafkalog_source.logdir.model import SegmentFile
+from kafkalog_source.logdir.model import PartitionLog, SegmentFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +84,36 @@ class CheckpointFile:
     size: int
 
 
-Part = SideFile | SegmentPart | CheckpointFile
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """All segments of a partition, which one task reads in order.
+
+    Attributes
+    ----------
+    log : PartitionLog
+    """
+
+    log: PartitionLog
+
+    @property
+    def topic(self) -> str | None:
+        """The partition's topic."""
+        return self.log.topic
+
+    @property
+    def partition(self) -> int | None:
+        """Its number."""
+        return self.log.partition
+
+    @property
+    def path(self) -> str:
+        """The first segment, or the partition's directory if there is none."""
+        return self.log.segments[0].path if self.log.segments else self.log.path
+
+    @property
+    def size(self) -> int:
+        """Bytes of all segments when they were listed."""
+        return sum(each.size for each in self.log.segments)
+
+
+Part = SideFile | SegmentPart | CheckpointFile | LogPart

@@ -10,7 +10,7 @@ from kafkalog_source.logdir.access import entries
 from kafkalog_source.logdir.diagnose import is_log_dir
 from kafkalog_source.logdir.globs import expand
 from kafkalog_source.logdir.names import parse_log_file, parse_partition
-from kafkalog_source.partition.file_parts import CheckpointFile, SegmentPart, SideFile
+from kafkalog_source.partition.file_parts import CheckpointFile, LogPart, SegmentPart, SideFile
 from kafkalog_source.partition.splits import pack_files
 from kafkalog_source.views.checkpoints import LOG_DIR_FILES, PARTITION_FILES
 from kafkalog_source.views.indexes import INDEX_LAYOUTS
@@ -46,6 +46,10 @@ def _segments(_: ReadOptions, logs: Iterable[PartitionLog]) -> Iterator[Part]:
         for segment, bound in zip(log.segments, bounds, strict=True):
             is_active = None if log.is_single_file else segment is log.segments[-1]
             yield SegmentPart(log.topic, log.partition, segment, bound, is_active)
+
+
+def _logs(_: ReadOptions, logs: Iterable[PartitionLog]) -> Iterator[Part]:
+    yield from (LogPart(log) for log in logs if log.segments)
 
 
 def _indexes(_: ReadOptions, logs: Iterable[PartitionLog]) -> Iterator[Part]:
@@ -97,6 +101,12 @@ def _files(
             yield CheckpointFile(topic, partition, entry.path, entry.stat().st_size)
 
 
-_PARTS = {"segments": _segments, "indexes": _indexes, "producer_state": _snapshots, "checkpoints": _checkpoints}
+_PARTS = {
+    "segments": _segments,
+    "transactions": _logs,
+    "indexes": _indexes,
+    "producer_state": _snapshots,
+    "checkpoints": _checkpoints,
+}
 FILE_VIEWS = frozenset(_PARTS)
 """The views that this package reads."""

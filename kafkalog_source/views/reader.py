@@ -12,7 +12,7 @@ from kafkalog_source._core.memory import Scratch
 from kafkalog_source.arrow.damage import utf8
 from kafkalog_source.columns import CORRUPT_RECORD
 from kafkalog_source.errors import KafkaLogError
-from kafkalog_source.partition.file_parts import CheckpointFile, SegmentPart, SideFile
+from kafkalog_source.partition.file_parts import CheckpointFile, LogPart, SegmentPart, SideFile
 from kafkalog_source.reporting.report import Report
 from kafkalog_source.segment.batch_headers import BatchHeaders
 from kafkalog_source.segment.damage.description import Kind
@@ -21,9 +21,11 @@ from kafkalog_source.views.checkpoints import checkpoint_rows
 from kafkalog_source.views.indexes import index_rows
 from kafkalog_source.views.producer_state import producer_rows
 from kafkalog_source.views.segments import segment_rows
+from kafkalog_source.views.transactional_ids import read_transactional_ids
+from kafkalog_source.views.transactions import transaction_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kafkalog_source.options.read_options import ReadOptions
     from kafkalog_source.partition.file_parts import Part
@@ -53,6 +55,7 @@ class FileReader:
         self._options = options
         self._schema = schema
         self._headers = BatchHeaders(options.verify_checksums, options.max_decompressed_batch_bytes, Scratch())
+        self._ids: Mapping[int, str] | None = None
         self.report = Report()
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
@@ -83,12 +86,22 @@ class FileReader:
         match part:
             case SegmentPart():
                 return segment_rows(part, self._headers, partial(self._on_damage, found))
+            case LogPart():
+                return transaction_rows(part, self._headers, partial(self._on_damage, found), self._transactional_ids)
             case CheckpointFile():
                 return checkpoint_rows(part, self._options.wants)
             case SideFile(kind="snapshot"):
                 return producer_rows(part)
             case SideFile():
                 return index_rows(part)
+
+    def _transactional_ids(self) -> Mapping[int, str]:
+        """The transactional ids by producer id; none if the column is not wanted."""
+        if "transactionalId" not in self._schema.names:
+            return {}
+        if self._ids is None:
+            self._ids = read_transactional_ids(self._options, self.report.warnings)
+        return self._ids
 
     def _on_damage(self, found: list[Damage], damage: Damage) -> None:
         if damage.kind is Kind.TORN:

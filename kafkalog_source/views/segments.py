@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalog_source.errors import LogDirError
-from kafkalog_source.format import CODEC_NAMES, MAX_OFFSET
+from kafkalog_source.format import CODEC_NAMES
 from kafkalog_source.segment.damage.description import Damage, Kind
 from kafkalog_source.segment.damage.tail import is_zero_to_end
-from kafkalog_source.segment.reader import Run
 from kafkalog_source.segment.side_files.side_file import read_file
 from kafkalog_source.segment.source import LocalFile, is_gone
-from kafkalog_source.segment.span import Span
+from kafkalog_source.views.headers import header_chunks, whole_segment
 from kafkalog_source.views.indexes import entry_count
 
 if TYPE_CHECKING:
@@ -112,40 +111,20 @@ def segment_rows(part: SegmentPart, headers: BatchHeaders, on_damage: Callable[[
     LogDirError
         The segment or an index beside it cannot be read.
     """
+    segment = part.segment
     with LocalFile(part.path) as source:
         summary, is_torn = _Summary(), False
-        for event in headers.reader(source, _whole(part), 0, MAX_OFFSET):
-            if not isinstance(event, Run) or headers.table.is_full:
-                _take(headers, summary)
-            if isinstance(event, Damage):
+        span = whole_segment(segment, part.bound, is_last=part.is_active is not False)
+        for found in header_chunks(headers, source, span, _HEADERS):
+            if isinstance(found, Damage):
                 summary.is_damaged = True
-                is_torn |= event.kind is Kind.TORN
-                on_damage(event)
+                is_torn |= found.kind is Kind.TORN
+                on_damage(found)
+            else:
+                summary.add(found)
         end = "torn" if is_torn else _end_of(source, summary)
         row = _row(part, summary, end)
     yield {name: [value] for name, value in row.items()}
-
-
-def _whole(part: SegmentPart) -> Span:
-    segment = part.segment
-    base_07 = segment.base_offset if segment.is_07 else None
-    return Span(
-        0, segment.size, segment.base_offset, part.bound, MAX_OFFSET, True, part.is_active is not False, base_07
-    )
-
-
-def _take(headers: BatchHeaders, summary: _Summary) -> None:
-    """Add the headers that the table holds."""
-    held, headers.table.held = headers.table.held, 0
-    count = headers.table.rows
-    found = headers.table.finish()
-    headers.table.held = held
-    if count:
-        summary.add({name: _array(count, *found[name]) for name in _HEADERS})
-
-
-def _array(count: int, content: bytearray, nulls: int, valid: bytearray) -> pa.Array:
-    return pa.Array.from_buffers(pa.int64(), count, [pa.py_buffer(valid), pa.py_buffer(content)], nulls)
 
 
 def _end_of(source: LocalFile, summary: _Summary) -> str:
