@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kafkalog_source.arrow.damage import CORRUPT_RECORD, utf8
+from kafkalog_source.arrow.damage import utf8
+from kafkalog_source.arrow.types import column_types
+from kafkalog_source.columns import CORRUPT_RECORD
 from kafkalog_source.format import CODEC_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from kafkalog_source._core.walk import HeaderTable
     from kafkalog_source.segment.damage.description import Damage
 
 _TIMESTAMP_TYPE = pa.timestamp("us", tz="UTC")
-BATCH_TYPES: dict[str, pa.DataType] = {
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "file": pa.string(),
-    "batchPosition": pa.int64(),
-    "batchSize": pa.int64(),
-    "batchBaseOffset": pa.int64(),
-    "batchLastOffset": pa.int64(),
-    "recordCount": pa.int32(),
-    "magic": pa.int32(),
-    "compression": pa.string(),
-    "timestampType": pa.int32(),
-    "firstTimestamp": _TIMESTAMP_TYPE,
-    "maxTimestamp": _TIMESTAMP_TYPE,
-    "deleteHorizon": _TIMESTAMP_TYPE,
-    "leaderEpoch": pa.int32(),
-    "producerId": pa.int64(),
-    "producerEpoch": pa.int32(),
-    "baseSequence": pa.int32(),
-    "isTransactional": pa.bool_(),
-    "isControl": pa.bool_(),
-    "crc": pa.int64(),
-    CORRUPT_RECORD: pa.string(),
-}
+BATCH_TYPES = column_types("batches")
 """The columns of ``view=batches`` in their documented order."""
 
 _NUMBERS = {
@@ -63,6 +44,8 @@ _NUMBERS = {
     "crc": "crc",
 }
 """What the core calls the numbers of a header."""
+_FILE_NAME = re.compile(r"([0-9]{20})\.")
+_LAST_SEQUENCE = 2**31 - 1
 
 
 class BatchRows:
@@ -88,7 +71,7 @@ class BatchRows:
 
     def set_place(self, topic: str | None, partition: int | None, file: str) -> pa.RecordBatch | None:
         """Say where the next rows come from; gives the rows before, if they come from somewhere else."""
-        place = {"topic": topic, "partition": partition, "file": utf8(file), CORRUPT_RECORD: None}
+        place = _place(topic, partition, file)
         is_same = all(place[name] == self._place.get(name) for name in self.schema.names if name in place)
         finished = None if is_same else self.finish()
         self._place = place
@@ -103,10 +86,35 @@ class BatchRows:
         arrays = [
             pa.repeat(pa.scalar(self._place[field.name], field.type), count)
             if field.name in self._place
+            else _last_sequences(count, found)
+            if field.name == "lastSequence"
             else _column(field.type, count, *found[_NUMBERS[field.name]])
             for field in self.schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _place(topic: str | None, partition: int | None, file: str) -> dict[str, str | int | None]:
+    """The columns that have one value for all batches of a file."""
+    name = _FILE_NAME.match(os.path.basename(file))
+    return {
+        "topic": topic,
+        "partition": partition,
+        "file": utf8(file),
+        "baseOffset": int(name[1]) if name else None,
+        CORRUPT_RECORD: None,
+    }
+
+
+def _last_sequences(count: int, found: Mapping[str, tuple[bytearray, int, bytearray]]) -> pa.Array:
+    """The sequence of each batch's last record: one more for each offset, and 0 after 2^31 - 1."""
+    # Only this column needs the module, whose import takes as long as a small read.
+    import pyarrow.compute as pc
+
+    base, first, last = (
+        _column(pa.int64(), count, *found[name]) for name in ("base_sequence", "first_offset", "last_offset")
+    )
+    return pc.bit_wise_and(pc.add(base, pc.subtract(last, first)), _LAST_SEQUENCE).cast(pa.int32())
 
 
 def _column(kind: pa.DataType, count: int, content: bytearray, nulls: int, valid: bytearray) -> pa.Array:
@@ -123,6 +131,7 @@ def corrupt_batches(
         "topic": [topic] * len(regions),
         "partition": [partition] * len(regions),
         "file": [utf8(each.file) for each in regions],
+        "baseOffset": [_place(topic, partition, each.file)["baseOffset"] for each in regions],
         "batchPosition": [each.position for each in regions],
         "batchSize": [each.size for each in regions],
         "batchBaseOffset": [None if each.first_offset is None else max(each.first_offset, low) for each in regions],

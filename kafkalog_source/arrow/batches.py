@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from kafkalog_source._core.columns import NAMES, Columns
 from kafkalog_source._core.export import export_batch
-from kafkalog_source.arrow.damage import CORRUPT_RECORD
 from kafkalog_source.arrow.schema import COLUMN_TYPES, arrow_schema
+from kafkalog_source.columns import CORRUPT_RECORD
 from kafkalog_source.format import CODEC_NAMES, TRANSACTION_STATES, ControlType
 
 if TYPE_CHECKING:

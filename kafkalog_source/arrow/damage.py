@@ -6,26 +6,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kafkalog_source.columns import CORRUPT_RECORD
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kafkalog_source.segment.damage.description import Damage
-
-CORRUPT_RECORD = "_corrupt_record"
-DAMAGE_TYPES: dict[str, pa.DataType] = {
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "file": pa.string(),
-    "position": pa.int64(),
-    "size": pa.int64(),
-    "kind": pa.string(),
-    "reason": pa.string(),
-    "expected": pa.string(),
-    "found": pa.string(),
-    "first_offset": pa.int64(),
-    "last_offset": pa.int64(),
-}
-"""The columns of ``view=damage`` in their documented order."""
 
 
 def corrupt_rows(

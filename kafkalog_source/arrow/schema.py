@@ -6,62 +6,17 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kafkalog_source.arrow.batch_headers import BATCH_TYPES
-from kafkalog_source.arrow.damage import CORRUPT_RECORD, DAMAGE_TYPES
+from kafkalog_source.arrow.types import column_types
+from kafkalog_source.columns import CORRUPT_RECORD, VIEWS
 from kafkalog_source.errors import OptionError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HEADERS_TYPE = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
-TIMESTAMP_TYPE = pa.timestamp("us", tz="UTC")
-
-COLUMN_TYPES: dict[str, pa.DataType] = {
-    "key": pa.binary(),
-    "value": pa.binary(),
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-    "timestamp": TIMESTAMP_TYPE,
-    "timestampType": pa.int32(),
-    "headers": HEADERS_TYPE,
-    "leaderEpoch": pa.int32(),
-    "producerId": pa.int64(),
-    "producerEpoch": pa.int32(),
-    "sequence": pa.int32(),
-    "isTransactional": pa.bool_(),
-    "isControl": pa.bool_(),
-    "controlType": pa.string(),
-    "transactionState": pa.string(),
-    "magic": pa.int32(),
-    "compression": pa.string(),
-    "keySize": pa.int32(),
-    "valueSize": pa.int32(),
-    "file": pa.string(),
-    "batchPosition": pa.int64(),
-    "batchBaseOffset": pa.int64(),
-    CORRUPT_RECORD: pa.string(),
-}
-"""Every column in its documented order, with its Arrow type as Spark demands it."""
-
-DEFAULT_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
-"""The columns of Spark's own Kafka source."""
-
-VIEW_TYPES: dict[str, dict[str, pa.DataType]] = {
-    "records": COLUMN_TYPES,
-    "batches": BATCH_TYPES,
-    "damage": DAMAGE_TYPES,
-}
-"""The columns of each view."""
-
-
-def default_columns(view: str, mode: str, *, headers: bool) -> tuple[str, ...]:
-    """The columns of a read that names none."""
-    if view == "damage":
-        return tuple(DAMAGE_TYPES)
-    names = DEFAULT_COLUMNS if view == "records" else tuple(BATCH_TYPES)
-    more = (CORRUPT_RECORD,) if mode == "PERMISSIVE" else ()
-    return (*(name for name in names if name != CORRUPT_RECORD and (headers or name != "headers")), *more)
+VIEW_TYPES = {view: column_types(view) for view in VIEWS}
+"""The columns of each view in their documented order, with their Arrow types."""
+COLUMN_TYPES = VIEW_TYPES["records"]
+"""Those of a record."""
 
 
 def check_columns(columns: Sequence[str], view: str = "records", mode: str = "FAILFAST") -> tuple[str, ...]:
@@ -82,7 +37,7 @@ def check_columns(columns: Sequence[str], view: str = "records", mode: str = "FA
 
 def check_corrupt_record(columns: Sequence[str], view: str, mode: str) -> None:
     """Refuse a PERMISSIVE read whose damage would have no column to be told in."""
-    if mode == "PERMISSIVE" and view != "damage" and CORRUPT_RECORD not in columns:
+    if mode == "PERMISSIVE" and CORRUPT_RECORD in VIEW_TYPES[view] and CORRUPT_RECORD not in columns:
         raise OptionError(
             f"mode=PERMISSIVE tells of damage in the column {CORRUPT_RECORD}, which is not asked for",
             found=", ".join(columns),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from kafkalog_source.columns import VIEWS
 from kafkalog_source.errors import OptionError, printable
 from kafkalog_source.format import INTERNAL_TOPICS
 from kafkalog_source.options import values
@@ -141,17 +142,7 @@ _PARSERS: dict[str, _Parser] = {
     "verifyChecksums": values.parse_bool,
     "maxDecompressedBatchBytes": values.parse_positive_size,
     "followSymlinks": values.parse_bool,
-    "view": values.one_of(
-        "records",
-        "batches",
-        "segments",
-        "damage",
-        "transactions",
-        "producer_state",
-        "consumer_offsets",
-        "transaction_state",
-        "cluster_metadata",
-    ),
+    "view": values.one_of(*VIEWS),
     "filterPushdown": values.parse_bool,
 }
 OPTION_NAMES = tuple(_PARSERS)
@@ -162,7 +153,6 @@ _ALIASES = {"kafka.isolation.level": "isolationLevel"}
 
 # Options for which only the default is supported so far; remove an option here when it is implemented.
 _NOT_YET = ("filterPushdown",)
-_VIEWS = ("records", "batches", "damage")
 
 _SPELLED = {name.lower(): name for name in _PARSERS}
 _TOPIC_OPTIONS = ("subscribe", "subscribePattern", "assign")
@@ -192,6 +182,7 @@ def parse_options(
     """
     given = _by_name(options)
     parsed = {name: _PARSERS[name](label, value) for name, (label, value) in given.items()}
+    parsed.setdefault("verifyChecksums", VIEWS[parsed.get("view", "records")].verifies)
     _check_topic_options(parsed)
     _check_trigger_offsets(parsed)
     all_paths = (*(paths_from_python(paths) if paths is not None else ()), *parsed.pop("path", ()))
@@ -202,7 +193,7 @@ def parse_options(
         paths=tuple(dict.fromkeys(all_paths)), **{_field(name): value for name, value in parsed.items()}
     )
     _refuse_not_yet(typed)
-    check_view(typed.view, typed.isolation_level, typed.max_records_per_partition)
+    check_view(typed.view, parsed)
     if streaming:
         _check_stream_options(typed, parsed)
     elif streaming is not None:
@@ -273,7 +264,7 @@ def _check_trigger_offsets(parsed: Mapping[str, Any]) -> None:
 
 def _refuse_not_yet(options: ReadOptions) -> None:
     defaults = {field.name: field.default for field in fields(ReadOptions)}
-    for name in (*_NOT_YET, *(["view"] if options.view not in _VIEWS else [])):
+    for name in _NOT_YET:
         field = _field(name)
         value, default = getattr(options, field), defaults[field]
         if value != default:

@@ -2,29 +2,77 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from kafkalog_source.columns import FILE_VIEWS
 from kafkalog_source.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["check_view"]
 
+_OF_RECORDS = {
+    "isolationLevel": "read_uncommitted",
+    "readUpTo": "logEnd",
+    "includeControlRecords": False,
+    "maxRecordsPerPartition": None,
+    "startingOffsets": "earliest",
+    "endingOffsets": "latest",
+    "startingTimestamp": None,
+    "endingTimestamp": None,
+    "startingOffsetsByTimestamp": None,
+    "endingOffsetsByTimestamp": None,
+}
+"""Options that choose among records, with the values that choose all."""
+_FILES_TAKE = "path, subscribe, subscribePattern, assign, mode, verifyChecksums and followSymlinks"
 
-def check_view(view: str, isolation_level: str, max_records_per_partition: int | None) -> None:
-    """Refuse options that ``view=batches`` does not support.
+
+def check_view(view: str, given: Mapping[str, object]) -> None:
+    """Refuse an option that makes no sense with a view.
+
+    Parameters
+    ----------
+    view : str
+    given : mapping
+        The options given, by their documented names, as typed values.
 
     Raises
     ------
     OptionError
-        For read_committed and for a bound of records per task: a row of the view is a whole batch, and every batch
-        is returned exactly once.
     """
-    if view != "batches":
-        return
-    if isolation_level != "read_uncommitted":
+    if view in FILE_VIEWS:
+        _check_file_view(view, given)
+    if view == "batches":
+        _check_batches(given)
+
+
+def _check_file_view(view: str, given: Mapping[str, object]) -> None:
+    """A view of files shows them whole."""
+    for name, value in given.items():
+        if name in _OF_RECORDS and value != _OF_RECORDS[name]:
+            raise OptionError(
+                f"option {name} does not go together with view={view}, which shows whole files",
+                found=str(value),
+                remedy=f"Leave it out; the options of this view are {_FILES_TAKE}",
+            )
+    if given.get("mode") == "RECOVER":
+        raise OptionError(
+            f"mode=RECOVER does not go together with view={view}, which shows what is on disk before any recovery",
+            remedy="Use FAILFAST, DROPMALFORMED or PERMISSIVE",
+        )
+
+
+def _check_batches(given: Mapping[str, object]) -> None:
+    """The rows of ``view=batches`` are all batches, whole, and each one once."""
+    level = given.get("isolationLevel", "read_uncommitted")
+    if level != "read_uncommitted":
         raise OptionError(
             "view=batches shows every batch on disk, committed or not",
-            found=f"isolationLevel={isolation_level}",
+            found=f"isolationLevel={level}",
             remedy="Leave isolationLevel out; the columns isTransactional and isControl mark batches of transactions",
         )
-    if max_records_per_partition is not None:
+    if given.get("maxRecordsPerPartition") is not None:
         raise OptionError(
             "maxRecordsPerPartition cannot be combined with view=batches, whose rows are whole batches",
             remedy="Use maxPartitionBytes or minPartitions",

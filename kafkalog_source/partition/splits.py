@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kafkalog_source.partition.file_parts import Part
 from kafkalog_source.segment.damage.description import Damage
 from kafkalog_source.segment.span import Span
 
@@ -158,15 +159,18 @@ class Split:
     ranges : tuple of SplitRange
     known : tuple of (SplitRange, Damage)
         Damage that planning found, with the range that it would have been part of.
+    files : tuple of Part
+        Files of a view that shows no records; such a split has no ranges.
     """
 
-    ranges: tuple[SplitRange, ...]
+    ranges: tuple[SplitRange, ...] = ()
     known: tuple[tuple[SplitRange, Damage], ...] = ()
+    files: tuple[Part, ...] = ()
 
     @property
     def size(self) -> int:
-        """Size of all ranges, in bytes."""
-        return sum(each.size for each in self.ranges)
+        """Size of all ranges and files, in bytes."""
+        return sum(each.size for each in self.ranges) + sum(each.size for each in self.files)
 
 
 def pack(ranges: list[SplitRange], target: int, open_cost: int, most_offsets: int | None = None) -> list[Split]:
@@ -189,3 +193,17 @@ def pack(ranges: list[SplitRange], target: int, open_cost: int, most_offsets: in
     if packed:
         splits.append(Split(tuple(packed)))
     return splits
+
+
+def pack_files(files: list[Part], target: int, open_cost: int) -> list[Split]:
+    """Put neighbouring files into splits of about `target` bytes, a file weighing `open_cost` more than its bytes."""
+    splits: list[Split] = []
+    packed: list[Part] = []
+    weight = 0
+    for each in files:
+        if packed and weight + each.size + open_cost > target:
+            splits.append(Split(files=tuple(packed)))
+            packed, weight = [], 0
+        packed.append(each)
+        weight += each.size + open_cost
+    return [*splits, Split(files=tuple(packed))] if packed else splits

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kafkalog_source.columns import FILE_VIEWS
 from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.logdir.absent import absent_segments
@@ -15,6 +16,7 @@ from kafkalog_source.planning.missing_topics import not_found
 from kafkalog_source.planning.offset_range import OffsetRanges
 from kafkalog_source.planning.partition_plan import cut, left_out, limited, recovered, stopped, traced
 from kafkalog_source.reporting.report import Report
+from kafkalog_source.views.plan import plan_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +60,10 @@ def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
     report.warnings += [f"option {name} has no effect in a batch query" for name in options.trigger_bounds]
     report.warnings += filter(None, map(absent_segments, listing.partitions))
     check_found(options, listing, report)
+    if options.view in FILE_VIEWS:
+        splits = plan_files(options, listing)
+        _fill(report, (), listing.partitions, splits)
+        return Plan(splits, report)
     logs = [log for log in listing.partitions if log.segments]
     report.without_segments = len(listing.partitions) - len(logs)
     return plan_ranges(options, logs, OffsetRanges(options), report, piece_bytes)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source.partition.splits import Split
     from kafkalog_source.reading.read import SplitReader
+    from kafkalog_source.views.reader import FileReader
 
     Results: TypeAlias = "Queue[pa.RecordBatch | _End]"
 
@@ -32,7 +33,7 @@ class _End:
         self.error = error
 
 
-def read_in_order(splits: Sequence[Split], readers: Sequence[SplitReader]) -> Iterator[pa.RecordBatch]:
+def read_in_order(splits: Sequence[Split], readers: Sequence[SplitReader | FileReader]) -> Iterator[pa.RecordBatch]:
     """Yield the Arrow batches of all splits in order, read by one thread for each reader.
 
     Memory is bounded: a thread waits while it is `_BATCHES_AHEAD` batches ahead of the consumer, or while
@@ -81,7 +82,7 @@ class _SplitQueue:
             yield results
             self._places.release()
 
-    def work(self, reader: SplitReader) -> None:
+    def work(self, reader: SplitReader | FileReader) -> None:
         """Read splits until none is left."""
         while self._wait_for_place():
             try:

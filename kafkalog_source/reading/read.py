@@ -12,6 +12,7 @@ from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.arrow.schema import view_schema
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
+from kafkalog_source.columns import FILE_VIEWS
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.partition.gaps import GapChecks
 from kafkalog_source.partition.moved_files import has_changed
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.batch_headers import HeaderReader
     from kafkalog_source.segment.reader import Event
     from kafkalog_source.segment.source import LocalFile
+    from kafkalog_source.views.reader import FileReader
 
 _log = logging.getLogger("kafkalog")
 _MOST_LOOKUPS = 5
@@ -201,9 +203,18 @@ class SplitReader:
         return batch
 
 
+def make_reader(options: ReadOptions, columns: Sequence[str]) -> SplitReader | FileReader:
+    """Make the reader of a view's splits."""
+    if options.view in FILE_VIEWS:
+        from kafkalog_source.views.reader import FileReader
+
+        return FileReader(options, view_schema(columns, options.view))
+    return SplitReader(options, columns)
+
+
 def read_split(split: Split, options: ReadOptions, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the Arrow batches of one split and log its warnings; see `SplitReader.read`."""
-    reader = SplitReader(options, columns)
+    reader = make_reader(options, columns)
     has_failed = True
     try:
         yield from reader.read(split)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kafkalog_source.arrow.schema import check_columns, default_columns, view_schema
+from kafkalog_source.arrow.schema import check_columns, view_schema
+from kafkalog_source.columns import default_columns
 from kafkalog_source.errors import DamageWarning, OptionError
 from kafkalog_source.options.read_options import ReadOptions, parse_options
 from kafkalog_source.planning.plan import Plan, plan_read
 from kafkalog_source.reading.parallel import read_in_order
-from kafkalog_source.reading.read import SplitReader
+from kafkalog_source.reading.read import make_reader
 from kafkalog_source.segment.damage.description import Kind
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Scan:
 
     def _read_splits(self, plan: Plan) -> Iterator[pa.RecordBatch]:
         threads = max(1, min(self._threads, len(plan.splits)))
-        readers = [SplitReader(self._options, self._columns) for _ in range(threads)]
+        readers = [make_reader(self._options, self._columns) for _ in range(threads)]
         try:
             if threads == 1:
                 for split in plan.splits:

@@ -8,112 +8,29 @@ from __future__ import annotations
 
 import difflib
 
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import ArrayType, DataType, StructField, StructType, TimestampNTZType, TimestampType
 
+from kafkalog_source.columns import CORRUPT_RECORD, VIEWS, default_columns
 from kafkalog_source.errors import OptionError, printable
 from kafkalog_source.options.read_options import ReadOptions
+from kafkalog_source.spark.types import spark_type
 
 __all__ = ["SPARK_TYPES", "default_schema", "projected_columns"]
 
-_HEADERS = ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]))
+_VIEW_TYPES = {view: {name: spark_type(kind) for name, kind in found.columns.items()} for view, found in VIEWS.items()}
+SPARK_TYPES = _VIEW_TYPES["records"]
+"""Every column of a record and its Spark type, in the documented order."""
 
-SPARK_TYPES: dict[str, DataType] = {
-    "key": BinaryType(),
-    "value": BinaryType(),
-    "topic": StringType(),
-    "partition": IntegerType(),
-    "offset": LongType(),
-    "timestamp": TimestampType(),
-    "timestampType": IntegerType(),
-    "headers": _HEADERS,
-    "leaderEpoch": IntegerType(),
-    "producerId": LongType(),
-    "producerEpoch": IntegerType(),
-    "sequence": IntegerType(),
-    "isTransactional": BooleanType(),
-    "isControl": BooleanType(),
-    "controlType": StringType(),
-    "transactionState": StringType(),
-    "magic": IntegerType(),
-    "compression": StringType(),
-    "keySize": IntegerType(),
-    "valueSize": IntegerType(),
-    "file": StringType(),
-    "batchPosition": LongType(),
-    "batchBaseOffset": LongType(),
-    "_corrupt_record": StringType(),
-}
-"""Every column and its Spark type, in the documented order."""
-
-BATCH_TYPES: dict[str, DataType] = {
-    "topic": StringType(),
-    "partition": IntegerType(),
-    "file": StringType(),
-    "batchPosition": LongType(),
-    "batchSize": LongType(),
-    "batchBaseOffset": LongType(),
-    "batchLastOffset": LongType(),
-    "recordCount": IntegerType(),
-    "magic": IntegerType(),
-    "compression": StringType(),
-    "timestampType": IntegerType(),
-    "firstTimestamp": TimestampType(),
-    "maxTimestamp": TimestampType(),
-    "deleteHorizon": TimestampType(),
-    "leaderEpoch": IntegerType(),
-    "producerId": LongType(),
-    "producerEpoch": IntegerType(),
-    "baseSequence": IntegerType(),
-    "isTransactional": BooleanType(),
-    "isControl": BooleanType(),
-    "crc": LongType(),
-    "_corrupt_record": StringType(),
-}
-"""The columns of ``view=batches``."""
-
-DAMAGE_TYPES: dict[str, DataType] = {
-    "topic": StringType(),
-    "partition": IntegerType(),
-    "file": StringType(),
-    "position": LongType(),
-    "size": LongType(),
-    "kind": StringType(),
-    "reason": StringType(),
-    "expected": StringType(),
-    "found": StringType(),
-    "first_offset": LongType(),
-    "last_offset": LongType(),
-}
-"""The columns of ``view=damage``."""
-
-_VIEW_TYPES = {"records": SPARK_TYPES, "batches": BATCH_TYPES, "damage": DAMAGE_TYPES}
 _USE_LTZ = (
     "Write {name} timestamp_ltz, which is this type whatever spark.sql.timestampType is, and cast the column where"
     " you need a timestamp without a time zone: Kafka's timestamps are points in time"
 )
-_CORRUPT_RECORD = "_corrupt_record"
-_DEFAULT = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", _CORRUPT_RECORD)
 
 
 def default_schema(options: ReadOptions) -> StructType:
     """Return the schema of a read without one: that of Spark's Kafka source with headers, or that of the view."""
     existing = _existing(options)
-    names = list(_DEFAULT if options.view == "records" else existing)
-    if options.view != "damage":
-        names = [name for name in names if name != "headers" or options.include_headers]
-        names = [name for name in names if name != _CORRUPT_RECORD or options.mode == "PERMISSIVE"]
+    names = default_columns(options.view, options.mode, headers=options.include_headers)
     return StructType([StructField(name, existing[name]) for name in names])
 
 
@@ -138,10 +55,10 @@ def projected_columns(schema: StructType, options: ReadOptions) -> tuple[str, ..
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise OptionError(f"the schema names column {doubled[0]} twice", remedy="Name each column once")
-    if options.mode == "PERMISSIVE" and options.view != "damage" and _CORRUPT_RECORD not in names:
+    if options.mode == "PERMISSIVE" and CORRUPT_RECORD in _existing(options) and CORRUPT_RECORD not in names:
         raise OptionError(
-            f"mode=PERMISSIVE reports damage in column {_CORRUPT_RECORD}, which the schema does not name",
-            remedy=f"Add {_CORRUPT_RECORD} string to the schema, or choose mode=DROPMALFORMED",
+            f"mode=PERMISSIVE reports damage in column {CORRUPT_RECORD}, which the schema does not name",
+            remedy=f"Add {CORRUPT_RECORD} string to the schema, or choose mode=DROPMALFORMED",
         )
     return tuple(names)
 

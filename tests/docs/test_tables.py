@@ -58,7 +58,7 @@ VALUES = {
     "readUpTo": ["highWatermark"],
     "includeDeleted": ["true"],
     "mode": ["DROPMALFORMED", "PERMISSIVE", "RECOVER"],
-    "view": ["batches", "damage", "segments"],
+    "view": [view for view in VIEW_TYPES if view != "records"],
     "filterPushdown": ["true"],
     "maxOffsetsPerTrigger": ["10"],
     "maxBytesPerTrigger": ["10"],

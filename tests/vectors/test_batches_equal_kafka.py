@@ -34,6 +34,12 @@ def first_timestamp(batch: OracleBatch) -> int | None:
     return microseconds(batch.max_timestamp) if batch.codec == "none" else None
 
 
+def last_sequence(batch: OracleBatch) -> int | None:
+    if batch.base_sequence == -1:
+        return None
+    return (batch.base_sequence + batch.last_offset - batch.base_offset) % 2**31
+
+
 def oracle_row(log: Path, batch: OracleBatch) -> Row:
     place = SET_ASIDE.fullmatch(log.parent.name) or PARTITION.fullmatch(log.parent.name)
     is_wrapper = batch.magic < 2 and batch.codec != "none"
@@ -42,6 +48,7 @@ def oracle_row(log: Path, batch: OracleBatch) -> Row:
         place[1] if place else None,
         int(place[2]) if place else None,
         str(log),
+        int(log.stem),
         batch.position,
         batch.size,
         None if is_wrapper else batch.base_offset,
@@ -57,6 +64,7 @@ def oracle_row(log: Path, batch: OracleBatch) -> Row:
         none_if_minus_one(batch.producer_id),
         none_if_minus_one(batch.producer_epoch),
         none_if_minus_one(batch.base_sequence),
+        last_sequence(batch),
         batch.is_transactional,
         batch.is_control,
         batch.crc,

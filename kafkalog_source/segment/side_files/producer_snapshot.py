@@ -35,6 +35,30 @@ def parse_producer_snapshot(data: bytes, offset: int) -> OpenTransactions:
     SideFileError
         The content is damaged, of another version, or cannot be true.
     """
+    _, _, entries = snapshot_entries(data)
+    found = {}
+    for producer_id, *_, first in entries:
+        if first >= offset or producer_id in found:
+            raise SideFileError(f"what it says of producer {producer_id} cannot be true")
+        if first >= 0:
+            found[producer_id] = first
+    return tuple(sorted(found.items()))
+
+
+def snapshot_entries(data: bytes) -> tuple[int, int, list[tuple[int, ...]]]:
+    """The version, the checksum and the entries of a producer snapshot.
+
+    Returns
+    -------
+    tuple of (int, int, list)
+        Each entry is producer id, epoch, last sequence, last offset, offset delta, last timestamp in milliseconds,
+        coordinator epoch and the first offset of the open transaction; -1 where there is none.
+
+    Raises
+    ------
+    SideFileError
+        The content is damaged or of another version.
+    """
     if len(data) < SNAPSHOT_HEADER.size:
         raise SideFileError(f"its {len(data)} bytes are too few")
     version, crc, count = SNAPSHOT_HEADER.unpack_from(data)
@@ -44,10 +68,4 @@ def parse_producer_snapshot(data: bytes, offset: int) -> OpenTransactions:
         raise SideFileError("its checksum is wrong")
     if len(data) != SNAPSHOT_HEADER.size + count * SNAPSHOT_ENTRY.size:
         raise SideFileError(f"its {len(data)} bytes are not those of {count} producers")
-    found = {}
-    for producer_id, *_, first in SNAPSHOT_ENTRY.iter_unpack(data[SNAPSHOT_HEADER.size :]):
-        if first >= offset or producer_id in found:
-            raise SideFileError(f"what it says of producer {producer_id} cannot be true")
-        if first >= 0:
-            found[producer_id] = first
-    return tuple(sorted(found.items()))
+    return version, crc, list(SNAPSHOT_ENTRY.iter_unpack(data[SNAPSHOT_HEADER.size :]))

@@ -13,8 +13,22 @@ class SideFileError(Exception):
     """A side file is not what its name says; the message says why."""
 
 
-def read_side_file(path: str) -> bytes:
+def read_file(path: str) -> bytes:
     """All of a side file.
+
+    Raises
+    ------
+    LogDirError
+        It cannot be read, or is too large to be one.
+    """
+    with LocalFile(path) as source:
+        if source.size > _MOST_BYTES:
+            raise LogDirError(f"it has {source.size} bytes", file=path, expected=f"at most {_MOST_BYTES}")
+        return source.read(0, source.size)
+
+
+def read_side_file(path: str) -> bytes:
+    """All of a side file that is used only if it is sound.
 
     Raises
     ------
@@ -22,9 +36,6 @@ def read_side_file(path: str) -> bytes:
         It cannot be read, or is too large to be one.
     """
     try:
-        with LocalFile(path) as source:
-            if source.size > _MOST_BYTES:
-                raise SideFileError(f"it has {source.size} bytes")
-            return source.read(0, source.size)
+        return read_file(path)
     except LogDirError as error:
         raise SideFileError(error.problem) from error

@@ -8,14 +8,16 @@ import pytest
 from kafkalog_source._core.columns import NAMES
 from kafkalog_source._core.memory import BlockPool
 from kafkalog_source.arrow.batches import ArrowBatches
-from kafkalog_source.arrow.schema import COLUMN_TYPES, DEFAULT_COLUMNS, arrow_schema, check_columns
+from kafkalog_source.arrow.schema import COLUMN_TYPES, arrow_schema, check_columns
+from kafkalog_source.columns import default_columns
 from kafkalog_source.errors import OptionError
 
 CONSTANT = {"topic", "partition", "file"}
 
 
 def test_default_columns_are_those_of_sparks_kafka_source() -> None:
-    assert DEFAULT_COLUMNS == ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+    found = default_columns("records", "FAILFAST", headers=True)
+    assert found == ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 
 
 def test_all_columns_can_be_null() -> None:

@@ -386,8 +386,6 @@ def test_strategy_is_error_or_latest() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("view", "segments"),
-        ("view", "producer_state"),
         ("filterPushdown", "true"),
     ],
 )

@@ -37,6 +37,8 @@ def log_of(root: Path, content: bytes | list[Entry]) -> Path:
 
 
 def rows(path: Path, *columns: str, **options: Any) -> list[tuple[Any, ...]]:
+    # Checksums are compared unless a test says otherwise; by default the view reads no payloads.
+    options = {"verifyChecksums": True, **options}
     found = kafkalog_source.scan(path, columns=list(columns) or None, view="batches", **options).to_table()
     return [tuple(row.values()) for row in found.to_pylist()]
 
@@ -56,7 +58,7 @@ def test_a_projection_gives_the_named_columns_in_their_order(tmp_path: Path) -> 
     table = kafkalog_source.scan(log, columns=every, view="batches").to_table()
     assert table.schema.names == every
     assert [field.type for field in table.schema] == [BATCH_TYPES[name] for name in every]
-    with pytest.raises(OptionError, match="one of topic, partition, file, batchPosition"):
+    with pytest.raises(OptionError, match="one of topic, partition, file, baseOffset, batchPosition"):
         rows(log, "offset")
 
 
@@ -91,7 +93,7 @@ def test_a_wrong_checksum_is_damage_unless_it_is_not_compared(tmp_path: Path) ->
 
 def test_permissive_gives_a_row_in_the_place_of_the_damage(tmp_path: Path) -> None:
     log = log_of(tmp_path, BAD_FIFTH)
-    found = kafkalog_source.scan(log, view="batches", mode="PERMISSIVE").to_table()
+    found = kafkalog_source.scan(log, view="batches", mode="PERMISSIVE", verifyChecksums=True).to_table()
     assert found.schema.names == list(BATCH_TYPES)
     assert [row["batchBaseOffset"] for row in found.to_pylist()] == [2 * i for i in range(10)]
     bad = {name: value for name, value in found.to_pylist()[5].items() if value is not None}
@@ -100,6 +102,7 @@ def test_permissive_gives_a_row_in_the_place_of_the_damage(tmp_path: Path) -> No
         "topic": "topic",
         "partition": 0,
         "file": str(next(log.glob("*.log"))),
+        "baseOffset": 0,
         "batchPosition": 5 * SIZE,
         "batchSize": SIZE,
         "batchBaseOffset": 10,
@@ -157,11 +160,23 @@ def test_a_batch_above_the_limit_is_refused(tmp_path: Path, verify: bool) -> Non
 
 def test_payloads_are_passed_over_where_checksums_are_not_compared(tmp_path: Path) -> None:
     log = log_of(tmp_path, [Batch([Record(value=bytes(1_000_000))], base_offset=i) for i in range(10)])
-    whole = kafkalog_source.scan(log, view="batches")
-    headers = kafkalog_source.scan(log, view="batches", verifyChecksums=False)
+    whole = kafkalog_source.scan(log, view="batches", verifyChecksums=True)
+    headers = kafkalog_source.scan(log, view="batches")
     assert whole.to_table() == headers.to_table()
     assert whole.report()["bytes_read"] >= 10_000_000
     assert headers.report()["bytes_read"] < 20_000
+
+
+def test_sequences_go_on_with_zero_after_the_largest(tmp_path: Path) -> None:
+    three = [Record(), Record(), Record()]
+    content: list[Entry] = [
+        Batch(three, base_offset=0, producer_id=5, producer_epoch=0, base_sequence=4),
+        Batch(three, base_offset=3, producer_id=5, producer_epoch=0, base_sequence=2**31 - 2),
+        Batch(three, base_offset=6),
+        Message(offset=9, magic=1),
+    ]
+    found = rows(log_of(tmp_path, content), "baseSequence", "lastSequence")
+    assert found == [(4, 6), (2**31 - 2, 0), (None, None), (None, None)]
 
 
 @pytest.mark.parametrize("verify", [True, False])

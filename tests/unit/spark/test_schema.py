@@ -15,6 +15,7 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
+from kafkalog_source.columns import VIEWS, default_columns
 from kafkalog_source.errors import OptionError
 from kafkalog_source.options.read_options import ReadOptions
 from kafkalog_source.spark.schema import SPARK_TYPES, default_schema, projected_columns
@@ -47,10 +48,10 @@ def test_headers_can_be_left_out() -> None:
 
 def test_spark_types_are_the_arrow_types_exactly() -> None:
     types = pytest.importorskip("pyspark.sql.pandas.types")
-    from kafkalog_source.arrow.schema import COLUMN_TYPES, DEFAULT_COLUMNS, arrow_schema
+    from kafkalog_source.arrow.schema import COLUMN_TYPES, arrow_schema
 
     assert list(COLUMN_TYPES) == list(SPARK_TYPES)
-    assert list(DEFAULT_COLUMNS) == default_schema(OPTIONS).fieldNames()
+    assert list(default_columns("records", "FAILFAST", headers=True)) == default_schema(OPTIONS).fieldNames()
     everything = struct(*SPARK_TYPES.items())
     assert types.to_arrow_schema(everything, timezone="UTC").equals(arrow_schema(tuple(SPARK_TYPES)))
 
@@ -117,12 +118,11 @@ def test_permissive_has_a_ninth_column_that_a_given_schema_has_to_name() -> None
 
 def test_the_view_of_damage_has_columns_of_its_own() -> None:
     types = pytest.importorskip("pyspark.sql.pandas.types")
-    from kafkalog_source.arrow.damage import DAMAGE_TYPES
     from kafkalog_source.arrow.schema import view_schema
 
     view = ReadOptions(paths=("/x",), view="damage", mode="PERMISSIVE")
     schema = default_schema(view)
-    assert types.to_arrow_schema(schema, timezone="UTC").equals(view_schema(tuple(DAMAGE_TYPES), "damage"))
+    assert types.to_arrow_schema(schema, timezone="UTC").equals(view_schema(tuple(VIEWS["damage"].columns), "damage"))
     assert projected_columns(struct(("reason", StringType())), view) == ("reason",)
     assert "there is no column offset" in refusal(struct(("offset", LongType())), view)
 
@@ -130,7 +130,7 @@ def test_the_view_of_damage_has_columns_of_its_own() -> None:
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 def test_the_view_of_batches_has_columns_of_its_own(mode: str) -> None:
     types = pytest.importorskip("pyspark.sql.pandas.types")
-    from kafkalog_source.arrow.schema import default_columns, view_schema
+    from kafkalog_source.arrow.schema import view_schema
 
     view = ReadOptions(paths=("/x",), view="batches", mode=mode)
     columns = default_columns("batches", mode, headers=True)

@@ -1,0 +1,138 @@
+"""The Arrow batches of a split of files."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kafkalog_source._core.memory import Scratch
+from kafkalog_source.arrow.damage import utf8
+from kafkalog_source.columns import CORRUPT_RECORD
+from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.partition.file_parts import CheckpointFile, LogPart, SegmentPart, SideFile
+from kafkalog_source.reporting.report import Report
+from kafkalog_source.segment.batch_headers import BatchHeaders
+from kafkalog_source.segment.damage.description import Kind
+from kafkalog_source.segment.source import is_gone
+from kafkalog_source.views.checkpoints import checkpoint_rows
+from kafkalog_source.views.indexes import index_rows
+from kafkalog_source.views.producer_state import producer_rows
+from kafkalog_source.views.segments import segment_rows
+from kafkalog_source.views.transactional_ids import read_transactional_ids
+from kafkalog_source.views.transactions import transaction_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kafkalog_source.options.read_options import ReadOptions
+    from kafkalog_source.partition.file_parts import Part
+    from kafkalog_source.partition.splits import Split
+    from kafkalog_source.segment.damage.description import Damage
+    from kafkalog_source.views.rows import Rows
+
+__all__ = ["FileReader"]
+
+
+class FileReader:
+    """Reads one split after another; each thread has its own.
+
+    Parameters
+    ----------
+    options : ReadOptions
+        With a view of files.
+    schema : pyarrow.Schema
+        The columns wanted.
+
+    Attributes
+    ----------
+    report : Report
+    """
+
+    def __init__(self, options: ReadOptions, schema: pa.Schema) -> None:
+        self._options = options
+        self._schema = schema
+        self._headers = BatchHeaders(options.verify_checksums, options.max_decompressed_batch_bytes, Scratch())
+        self._ids: Mapping[int, str] | None = None
+        self.report = Report()
+
+    def read(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """The Arrow batches of a split, in the order of its files.
+
+        Raises
+        ------
+        KafkaLogError
+            In mode FAILFAST: a file cannot be read, or is damaged.
+        """
+        for part in split.files:
+            found: list[Damage] = []
+            try:
+                for rows in self._rows(part, found):
+                    yield self._batch(part, rows)
+            except KafkaLogError as error:
+                # A broker removes files at any time, and a file that is not there has no rows.
+                if is_gone(error):
+                    continue
+                if self._options.mode == "FAILFAST":
+                    raise
+                yield from self._damaged(part, error)
+            if self._options.mode == "PERMISSIVE":
+                for damage in found:
+                    yield self._batch(part, {CORRUPT_RECORD: [damage.to_json()]})
+
+    def _rows(self, part: Part, found: list[Damage]) -> Iterator[Rows]:
+        match part:
+            case SegmentPart():
+                return segment_rows(part, self._headers, partial(self._on_damage, found))
+            case LogPart():
+                return transaction_rows(part, self._headers, partial(self._on_damage, found), self._transactional_ids)
+            case CheckpointFile():
+                return checkpoint_rows(part, self._options.wants)
+            case SideFile(kind="snapshot"):
+                return producer_rows(part)
+            case SideFile():
+                return index_rows(part)
+
+    def _transactional_ids(self) -> Mapping[int, str]:
+        """The transactional ids by producer id; none if the column is not wanted."""
+        if "transactionalId" not in self._schema.names:
+            return {}
+        if self._ids is None:
+            self._ids = read_transactional_ids(self._options, self.report.warnings)
+        return self._ids
+
+    def _on_damage(self, found: list[Damage], damage: Damage) -> None:
+        if damage.kind is Kind.TORN:
+            return
+        if self._options.mode == "FAILFAST":
+            raise damage.to_error()
+        self.report.damage.append(damage)
+        found.append(damage)
+
+    def _damaged(self, part: Part, error: KafkaLogError) -> Iterator[pa.RecordBatch]:
+        """A row for a file that cannot be read, or a warning, depending on the mode."""
+        described = {"file": part.path, "reason": error.problem, "expected": error.expected, "found": error.found}
+        if self._options.mode == "PERMISSIVE":
+            said = {name: str(value) for name, value in described.items() if value is not None}
+            yield self._batch(part, {CORRUPT_RECORD: [json.dumps(said)]})
+        else:
+            self.report.warnings.append(str(error))
+
+    def _batch(self, part: Part, rows: Rows) -> pa.RecordBatch:
+        """Rows as Arrow, the place of the file before them; columns that nothing fills are null."""
+        count = len(next(iter(rows.values())))
+        place: dict[str, Any] = {"topic": part.topic, "partition": part.partition, "file": utf8(part.path)}
+        arrays = [
+            _array(rows[field.name], field.type)
+            if field.name in rows
+            else pa.repeat(pa.scalar(place.get(field.name), field.type), count)
+            for field in self._schema
+        ]
+        self.report.records += count
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    return pa.array(values, pa.int64()).cast(kind) if pa.types.is_timestamp(kind) else pa.array(values, kind)
