@@ -62,9 +62,9 @@ def test_verify_as_json(kafkalog: Kafkalog, logs: Path) -> None:
         (["verify", "{logs}", "-o", "mode=PERMISSIVE"], "has no meaning for verify"),
         (["verify", "{logs}", "--threads", "0"], "no number of threads"),
         (["salvage", "{logs}"], "DST"),
-        (["salvage", "{logs}", "{logs}/new"], "lie in each other"),
+        (["salvage", "{logs}", "{logs}/new"], "inside the old one, or the other way round"),
         (["salvage", "{logs}/none", "{logs}-new"], "not a directory"),
-        (["salvage", "{logs}", "{logs}-new", "--topic-ids", "orders=?"], "no topic's id"),
+        (["salvage", "{logs}", "{logs}-new", "--topic-ids", "orders=?"], "this is not a topic id"),
         (["salvage", "{logs}", "{logs}-new", "-o", "startingOffsets=earliest"], "has no meaning for salvage"),
     ],
 )
