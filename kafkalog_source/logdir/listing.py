@@ -53,7 +53,7 @@ def list_logs(
         Log dirs, partition directories, segments, or globs of these.
     wanted : callable
         Called with topic and partition before a partition directory of a log dir is listed. Not called for
-        directories that a path names itself, nor for internal topics if a glob starts with ``__``.
+        directories that a path names itself, nor for topics matched by a glob whose last component starts with ``__``.
     follow_symlinks : bool
         Whether symbolic links may lead out of the given paths, which are themselves always resolved.
     on_bad : callable, optional
