@@ -92,7 +92,7 @@ def read_topic_id(path: str) -> uuid.UUID:
         _malformed(path, 1, lines[0] if lines else "", "version: 0")
     match = _TOPIC_ID.fullmatch(lines[1]) if len(lines) == 2 else None
     if match is None:
-        _malformed(path, 2, "".join(lines[1:2]), "topic_id: and 22 characters, and no further line")
+        _malformed(path, 2, "".join(lines[1:2]), "topic_id: followed by 22 characters, as the last line")
     return uuid.UUID(bytes=base64.urlsafe_b64decode(match[1] + "=="))
 
 

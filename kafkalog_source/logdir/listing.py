@@ -53,7 +53,7 @@ def list_logs(
         Log dirs, partition directories, segments, or globs of these.
     wanted : callable
         Called with topic and partition before a partition directory of a log dir is listed. Not called for
-        directories that a path names itself, nor for internal topics if a glob starts with ``__``.
+        directories that a path names itself, nor for topics matched by a glob whose last component starts with ``__``.
     follow_symlinks : bool
         Whether symbolic links may lead out of the given paths, which are themselves always resolved.
     on_bad : callable, optional
@@ -86,13 +86,13 @@ def list_logs(
                 file=path,
                 found=printable(places[0].path),
                 expected="log dirs, topic-partition directories, .log or .kafka segments",
-                remedy="Files and directories marked .deleted, -delete and the like are read only if the path ends so",
+                remedy="Files and directories marked .deleted, -delete and the like are read only if the glob ends so",
             )
     return search.listing()
 
 
 def _names_segment(given: GivenPath) -> bool:
-    """Whether a file is taken as a segment; one marked .deleted and the like only if the path itself ends so."""
+    """Whether a file is read as a segment; one marked .deleted and the like only if the glob ends so."""
     name = parse_log_file(os.path.basename(given.path))
     if name is None or not name.is_segment:
         return False
@@ -221,7 +221,7 @@ class _Search:
             # A broker renames the directories of a topic that is deleted.
             if given or os.path.lexists(path):
                 raise
-            self.skipped.append(Skipped(path, "vanished while it was being listed"))
+            self.skipped.append(Skipped(path, "was removed while it was being listed"))
             return
         if contents.is_log_dir:
             raise holds_log_dirs(os.path.dirname(path), [path])

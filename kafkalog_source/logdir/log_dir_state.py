@@ -23,8 +23,8 @@ __all__ = ["LogDirState", "read_state"]
 _MOST_EXAMINED = 100
 _FALLBACKS = {
     LOG_START_CHECKPOINT: "deleted records that are still on disk cannot be distinguished from the others",
-    CLEANER_CHECKPOINT: "no partition counts as compacted",
-    HIGH_WATERMARK_CHECKPOINT: "no partition's high watermark is known",
+    CLEANER_CHECKPOINT: "all partitions are treated as not compacted",
+    HIGH_WATERMARK_CHECKPOINT: "the high watermarks of all partitions are unknown",
 }
 
 

@@ -105,10 +105,10 @@ def _check_pair(
 ) -> None:
     """Compare two mappings: the same partitions in both, and no end before its start."""
     from_, to = ({(t, p): number for t, p, number in _flat(side)} for side in (starts, ends))
-    lonely = sorted(from_.keys() ^ to.keys())
-    if lonely:
-        topic, partition = lonely[0]
-        holder, other = (start, end) if lonely[0] in from_ else (end, start)
+    unmatched = sorted(from_.keys() ^ to.keys())
+    if unmatched:
+        topic, partition = unmatched[0]
+        holder, other = (start, end) if unmatched[0] in from_ else (end, start)
         raise OptionError(
             f"option {holder.option} names {topic}-{partition}, but {other.option} does not",
             remedy="Name the same partitions in both",

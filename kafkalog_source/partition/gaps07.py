@@ -27,7 +27,7 @@ def check_07(log: PartitionLog, low: int, high: int, options: ReadOptions) -> It
     """
     if log.segments[0].is_07 and options.max_records_per_partition is not None:
         raise OptionError(
-            "maxRecordsPerPartition counts offsets, and those of Kafka 0.7 are byte positions",
+            "maxRecordsPerPartition counts offsets, but the offsets of Kafka 0.7 are byte positions",
             found=log.path,
             remedy="Leave the option out, or set maxPartitionBytes",
         )

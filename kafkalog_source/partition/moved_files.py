@@ -28,6 +28,8 @@ def check_inode(source: LocalFile, inode: int) -> None:
         raise FileChangedError(
             "the file was replaced while the read was being planned",
             file=source.path,
+            found=f"inode {source.inode}",
+            expected=f"inode {inode}",
             remedy="Compaction replaced it, or a copy is in progress: read again, or read a snapshot of the directory",
         )
 

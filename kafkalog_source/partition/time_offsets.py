@@ -62,8 +62,8 @@ def _headers_from(
 ) -> Iterator[EntryHeader]:
     """The headers of the batches that may hold offsets from `start` on.
 
-    A corrupt length would skip batches that hold the time, and a corrupt timestamp a single one. So a header is trusted
-    only if the checksum of its batch is valid, for which the whole batch is read.
+    A corrupt length would skip batches that hold the time, and a corrupt timestamp its own batch. So a header is
+    trusted only if the checksum of its batch is valid, for which the whole batch is read.
     """
     if not options.verify_checksums:
         yield from seeker.headers_from(start, on_damage)

@@ -64,7 +64,7 @@ class SplitReader:
         self._settings = DecodeSettings(
             options.verify_checksums, options.include_control_records, self._largest_batch, committed_only
         )
-        self._asks_for_transactions = committed_only or "transactionState" in columns
+        self._needs_transactions = committed_only or "transactionState" in columns
         self._finder = TransactionFinder(options)
         self._gaps = GapChecks(options)
         self._options = options
@@ -163,7 +163,7 @@ class SplitReader:
             yield from self._rows.take_full(each, self._finished())
 
     def _transactions(self, source: LocalFile, each: SplitRange) -> TransactionStates | Lookahead | None:
-        if not self._asks_for_transactions or each.transactions is None:
+        if not self._needs_transactions or each.transactions is None:
             return None
         if isinstance(each.transactions, TransactionHistory):
             return states_of(each.transactions)

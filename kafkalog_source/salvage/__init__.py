@@ -1,13 +1,14 @@
-"""A new log dir out of a damaged one: every good batch, and all files that a broker needs beside them made anew.
+"""Writes a new log dir from a damaged one: all valid batches, and the other files that a broker needs.
 
-- `salvage`: the whole of it; the public `salvage`.
-- `places`: which directories may be read and written, and how the new one gets its name only when it is complete.
-- `partition`: one partition: its good batches copied, its indexes and its producers' state made of them.
-- `producers`, `transactions`: the producers at the log's end, and the index of aborted transactions.
-- `log_dir`: the files that a broker keeps beside its partitions.
-- `topic_ids`: the ids of topics that a cluster knows; `metadata`: the log of the cluster's metadata.
-- `writing`: files that are on disk when they are done.
-- `report`: what was written, and what was left out.
+- `salvage`: the public `salvage`.
+- `places`: checks the source and target directories; the target appears only when it is complete.
+- `refusing`: whether to continue without unreadable files.
+- `partition`: copies the valid batches of one partition, and rebuilds its indexes and producer state from them.
+- `producers`, `transactions`: the producer snapshot at the log's end, and the transaction indexes.
+- `log_dir`: the files that a broker keeps in the log dir itself.
+- `topic_ids`: the topic ids of a cluster; `metadata`: the cluster metadata log.
+- `writing`: writes files durably.
+- `report`: the result: what was written, and what was left out.
 """
 
 from __future__ import annotations

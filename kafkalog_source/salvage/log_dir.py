@@ -1,4 +1,4 @@
-"""The files that a broker keeps beside its partition directories."""
+"""Writes the files that a broker keeps in the log dir itself: checkpoints, ``meta.properties``, clean shutdown."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _NO_EPOCH = '{"version":0,"brokerEpoch":-1}'
 
 
 def write_checkpoints(source: str, target: str, report: SalvageReport) -> None:
-    """Write what a broker notes of its partitions, as far as it still is true of them."""
+    """Write the offset checkpoints, with the entries of the source as far as they are still valid."""
     partitions = report.partitions
     starts = _noted(source, LOG_START_CHECKPOINT, report)
     ends = {(each.topic, each.partition): each.end_offset for each in partitions}
-    # A log start behind the log's end would make the broker delete all of it.
-    _write(target, LOG_START_CHECKPOINT, _still_true(starts, ends))
-    marks = _still_true(_noted(source, HIGH_WATERMARK_CHECKPOINT, report), ends)
+    # A log start offset after the log's end would make a broker delete the whole log.
+    _write(target, LOG_START_CHECKPOINT, _still_valid(starts, ends))
+    marks = _still_valid(_noted(source, HIGH_WATERMARK_CHECKPOINT, report), ends)
     _write(target, HIGH_WATERMARK_CHECKPOINT, {place: marks.get(place, end) for place, end in ends.items()})
-    _write(target, CLEANER_CHECKPOINT, _still_true(_noted(source, CLEANER_CHECKPOINT, report), ends))
-    # All is on disk, so that nothing has to be recovered.
+    _write(target, CLEANER_CHECKPOINT, _still_valid(_noted(source, CLEANER_CHECKPOINT, report), ends))
+    # All files are synced to disk, so that nothing has to be recovered.
     _write(target, RECOVERY_CHECKPOINT, ends)
     _warn_of_deleted(starts, partitions, report)
 
@@ -47,16 +47,16 @@ def _warn_of_deleted(
         start = starts.get((each.topic, each.partition), 0)
         if start > each.end_offset:
             report.warnings.append(
-                f"{each.topic}-{each.partition}: the log began at offset {start}, and what is left ends at "
+                f"{each.topic}-{each.partition}: the log start offset was {start}, but the salvaged log ends at "
                 f"{each.end_offset}: it is empty for consumers"
             )
 
 
 def write_properties(source: str, target: str, report: SalvageReport) -> None:
-    """Copy what says which broker of which cluster this is."""
+    """Copy ``meta.properties``, which identifies the broker and its cluster."""
     path = os.path.join(source, PROPERTIES)
     if not os.path.lexists(path):
-        report.warnings.append(f"{PROPERTIES} is not there: format the new log dir before a broker starts on it")
+        report.warnings.append(f"{PROPERTIES} is missing: format the new log dir before you start a broker with it")
         return
     try:
         write_file(os.path.join(target, PROPERTIES), read_side_file(path))
@@ -65,7 +65,7 @@ def write_properties(source: str, target: str, report: SalvageReport) -> None:
 
 
 def write_clean_shutdown(source: str, target: str) -> None:
-    """Say that nothing has to be recovered: the indexes are whole, and all is on disk."""
+    """Mark a clean shutdown: nothing has to be recovered, since indexes are complete and all is on disk."""
     content = _NO_EPOCH
     try:
         noted = read_side_file(os.path.join(source, CLEAN_SHUTDOWN)).decode("utf-8")
@@ -83,11 +83,11 @@ def _noted(source: str, name: str, report: SalvageReport) -> dict[TopicPartition
     try:
         return read_offset_checkpoint(path)
     except KafkaLogError as error:
-        report.warnings.append(f"{error}. It is made anew without what it said")
+        report.warnings.append(f"{error}. It is rebuilt without its entries")
         return {}
 
 
-def _still_true(noted: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+def _still_valid(noted: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     return {place: min(noted[place], end) for place, end in ends.items() if place in noted}
 
 

@@ -1,4 +1,4 @@
-"""The log of the cluster's metadata, beside whose segments lie snapshots and the state of the quorum."""
+"""Copies the files of the cluster metadata log other than segments: snapshots and the quorum state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint")
 
 
 def copy_metadata_files(source: str, report: PartitionReport, checker: SpanChecker) -> None:
-    """Copy the snapshots that are whole, and the quorum's state."""
+    """Copy the valid snapshots, and the quorum state."""
     for name in sorted(entry.name for entry in entries(source)):
         path, target = os.path.join(source, name), os.path.join(report.path, name)
         if _SNAPSHOT.fullmatch(name) is not None:
@@ -40,13 +40,13 @@ def copy_metadata_files(source: str, report: PartitionReport, checker: SpanCheck
                 report.left_out.append(LeftOut(path, str(error), True))
     if any(each.is_loss for each in report.left_out):
         report.warnings.append(
-            "batches or snapshots of the cluster's metadata are left out: a broker may not start, or may not know "
-            "topics or settings. If so, create the topics in a new cluster and give their ids (--topic-ids)"
+            "batches or snapshots of the cluster metadata are left out: a broker may not start, or may lack topics or "
+            "settings. If so, create the topics in a new cluster and give their ids (--topic-ids)"
         )
 
 
 def copy_snapshot(path: str, target: str, checker: SpanChecker) -> LeftOut | None:
-    """Copy a snapshot of the metadata log, unless it is damaged: one with a gap would be a lie."""
+    """Copy a snapshot of the metadata log unless it is damaged, since one with a gap would be wrong metadata."""
     damage: list[Damage] = []
     try:
         with LocalFile(path) as source:

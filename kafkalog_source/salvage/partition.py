@@ -1,4 +1,4 @@
-"""One partition: its good batches copied, its indexes and its producers' state made of them."""
+"""Writes one partition: copies its valid batches, and rebuilds indexes and producer state from them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Runs:
-    """The parts of a segment that are good, each as long as it can be."""
+    """The valid parts of a segment as (start, end) positions; adjacent ones are merged."""
 
     parts: list[tuple[int, int]] = field(default_factory=list)
 
     def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
-        """Go on with the entries [start, stop) of a window."""
+        """Add the entries [start, stop) of a window."""
         begin = window_position + entries.entry(start)[0]
         last_start, last_size, *_ = entries.entry(stop - 1)
         end = window_position + last_start + last_size
@@ -52,14 +52,14 @@ class PartitionSalvage:
     Parameters
     ----------
     log : PartitionLog
-        With a topic.
+        Its topic is not None.
     path : str
-        The directory to make.
+        The directory to create.
     checker : SpanChecker
     progressed : callable
-        Told of bytes that have been dealt with.
+        Called with numbers of bytes that have been processed.
     skip_unreadable : bool
-        Whether to go on without segments that cannot be opened.
+        Whether to continue without segments that cannot be opened.
     """
 
     def __init__(
@@ -82,12 +82,12 @@ class PartitionSalvage:
         self.report = PartitionReport(log.topic, log.partition, path)
 
     def run(self, *, keep_epochs: bool = True) -> PartitionReport:
-        """Write it.
+        """Write the partition.
 
         Parameters
         ----------
         keep_epochs : bool
-            Whether the leaders' epochs are those of the cluster that the partition is to be part of.
+            Whether to keep the leader epochs, which are valid only in the cluster that the partition comes from.
         """
         make_directory(self._path)
         segments = self._log.segments
@@ -103,11 +103,11 @@ class PartitionSalvage:
         return self.report
 
     def _write_segment(self, segment: SegmentFile, bound: int) -> int:
-        """Copy what is good of a segment; gives the last offset of that, or the one before the segment's first.
+        """Copy the valid parts of a segment; returns their last offset, or the base offset minus 1 if there are none.
 
-        One of which nothing is left is written as well, as an empty segment with empty indexes, which brokers have
-        too. Without the first one the log would begin later than before, and a group that committed an offset in
-        between would go on where `auto.offset.reset` says; without the last one the log's end would go back.
+        A segment without valid parts is written as an empty segment with empty indexes, which brokers have as well.
+        Without the first segment the log would begin later than before, and a group with a committed offset in between
+        would continue where `auto.offset.reset` puts it; without the last one the log's end would go back.
         """
         runs = Runs()
         builder = IndexBuilder(segment.base_offset)
@@ -128,7 +128,7 @@ class PartitionSalvage:
     def _check_segment(
         self, source: LocalFile, segment: SegmentFile, bound: int, runs: Runs, builder: IndexBuilder
     ) -> None:
-        """Find what is good of a segment."""
+        """Find the valid parts of a segment."""
         left_out, before = self.report.left_out, len(self.report.left_out)
         is_last = segment is self._log.segments[-1]
         span = Span(0, source.size, segment.base_offset, bound, MAX_OFFSET, True, is_last)
@@ -140,7 +140,7 @@ class PartitionSalvage:
             left_out.append(LeftOut(segment.path, "the segment holds no batch", False))
 
     def _leave_out(self, error: KafkaLogError, segment: SegmentFile) -> None:
-        """Go on without a segment that is none, or that cannot be read if that was asked for."""
+        """Leave out a file that is not a segment or, with `skip_unreadable`, one that cannot be read."""
         unreadable = isinstance(error, LogDirError)
         if unreadable and not self._skip_unreadable:
             raise cannot_read([error])
@@ -152,7 +152,7 @@ class PartitionSalvage:
             for start, end in parts:
                 assert source is not None
                 source.copy_to(descriptor, start, end - start)
-            # Retention goes by the file's time where batches have none.
+            # Retention uses the file's modification time if batches have no timestamps.
             os.utime(descriptor, ns=(segment.mtime_ns, segment.mtime_ns))
 
     def _write_indexes(self, segment: SegmentFile, bound: int, builder: IndexBuilder) -> None:
@@ -165,7 +165,7 @@ class PartitionSalvage:
             write_file(self._name(base, "txnindex"), encode(aborted))
 
     def _write_producers(self) -> None:
-        """The producers at the log's end, as a clean stop leaves them: without, a broker would forget them all."""
+        """Write the snapshot that a clean shutdown leaves, without which a broker would lose its producer state."""
         end = self.report.end_offset
         noted = noted_snapshot(self._log.path, end)
         if noted is not None:
@@ -178,27 +178,26 @@ class PartitionSalvage:
         if self.report.open_transactions and self.report.left_out:
             still_open = counted(self.report.open_transactions, "open transaction")
             self.report.warnings.append(
-                f"{printable(self._log.path)}: {still_open} at the end of the log, perhaps because what ended them is "
-                "left out: their records and all behind them are hidden from committed reads until "
+                f"{printable(self._log.path)}: {still_open} at the end of the log, perhaps because their markers are "
+                "left out: their records and all records after them are hidden from committed reads until "
                 "`kafka-transactions abort` ends them"
             )
 
     def _warn_of_transactions_in_doubt(self) -> None:
-        """Say which records a broker may serve as committed that were aborted, because their marker is left out."""
+        """Warn of records that a broker may serve as committed though they were aborted, since markers are left out."""
         if not self._producers.producers or not any(each.is_loss for each in self.report.left_out):
             return
         in_doubt = transactions_in_doubt(self._log, self._checker.decompressor.limit)
         if in_doubt:
             first, last = min(each[1] for each in in_doubt), max(each[2] for each in in_doubt)
             self.report.warnings.append(
-                f"{printable(self._log.path)}: what is left out may have held the ends of "
-                f"{counted(len(in_doubt), 'transaction')}, with records at offsets {first} to {last}: "
-                "whether they were aborted is not known, and a broker takes them for a part of what their producers "
-                "wrote next"
+                f"{printable(self._log.path)}: the markers of {counted(len(in_doubt), 'transaction')}, with records at "
+                f"offsets {first} to {last}, may have been left out: it is unknown whether they were aborted, and a "
+                "broker takes them for part of their producers' next transactions"
             )
 
     def _write_epochs(self, keep: bool) -> None:
-        """The epochs that the broker noted, or if they are lost those that the batches carry."""
+        """Write the leader epochs from the checkpoint or, if that is lost, from the batches."""
         entries: Sequence[tuple[int, int]] = self._noted_epochs() if keep else ()
         entries = [entry for entry in entries if entry[1] <= self.report.end_offset]
         lines = [f"{epoch} {offset}\n" for epoch, offset in entries]
@@ -211,7 +210,7 @@ class PartitionSalvage:
         try:
             return read_leader_epochs(path)
         except KafkaLogError as error:
-            self.report.warnings.append(f"{error}. The leaders' epochs are made of the batches instead")
+            self.report.warnings.append(f"{error}. The leader epochs are rebuilt from the batches instead")
             return self._epochs.entries
 
     def _name(self, offset: int, kind: str) -> str:
@@ -219,5 +218,5 @@ class PartitionSalvage:
 
 
 def _is_of(error: KafkaLogError, segment: SegmentFile) -> bool:
-    """Whether an error is about the segment that is read and not about what is written."""
+    """Whether an error concerns the segment that is read, and not the files that are written."""
     return not isinstance(error, LogDirError) or error.file == segment.path

@@ -1,4 +1,4 @@
-"""Which directories may be read and written, and how the new one gets its name only when it is complete."""
+"""Checks the source and target directories of a salvage, and makes the target appear only when it is complete."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _LOCK_FILE = ".lock"
 # Type, whence, start, length, process: ``struct flock`` of Linux on 64 bits.
 _FLOCK = struct.Struct("hhqqi4x")
 _LAST = (".kafka_cleanshutdown", "meta.properties")
-"""A broker does not start on a directory without the second, and trusts its indexes by the first."""
+"""Renamed last: by the first a broker trusts the indexes, and without the second it does not start."""
 
 
 def check_source(path: str) -> str:
-    """Resolve the log dir to be read.
+    """Resolve the log dir to read.
 
     Raises
     ------
     LogDirError
-        It is no log dir, or a broker is at work on it.
+        If it is not a log dir, or is locked by a running broker.
     """
     real = os.path.realpath(path)
     if not os.path.isdir(real):
@@ -39,8 +39,8 @@ def check_source(path: str) -> str:
         raise LogDirError(
             "is not a log dir",
             file=path,
-            expected="a directory with topic-partition directories in it",
-            remedy="Give the log dir itself; --subscribe and --assign choose what is salvaged of it",
+            expected="a directory that contains topic-partition directories",
+            remedy="Give the log dir itself; --subscribe and --assign choose the partitions to salvage",
         )
     if _is_in_use(os.path.join(real, _LOCK_FILE)):
         raise LogDirError(
@@ -52,23 +52,23 @@ def check_source(path: str) -> str:
 
 
 def check_target(path: str, source: str) -> str:
-    """Resolve the directory to be written.
+    """Resolve the directory to write.
 
     Raises
     ------
     LogDirError
-        It is not empty, or one of the two lies in the other.
+        If it is not empty, or one of the two directories is inside the other.
     """
     real = os.path.realpath(path)
     if is_within(real, source) or is_within(source, real):
         raise LogDirError(
-            "the old and the new log dir lie in each other",
+            "the new log dir is inside the old one, or the other way round",
             file=path,
-            found=printable(source),
-            remedy="Nothing is ever written to the old one: give a directory apart from it",
+            found=f"{printable(source)} as the old one",
+            remedy="Nothing is ever written to the old log dir: give a directory outside it",
         )
     if os.path.lexists(real) and not os.path.isdir(real):
-        raise LogDirError("is there and is not a directory", file=path, remedy="Give a new directory")
+        raise LogDirError("exists and is not a directory", file=path, remedy="Give a new directory")
     if os.path.isdir(real):
         there = _names(real)
         if _UNFINISHED in there:
@@ -81,16 +81,16 @@ def check_target(path: str, source: str) -> str:
                 remedy="Give a new or an empty directory",
             )
     elif not os.path.isdir(os.path.dirname(real)):
-        raise LogDirError("the directory that it would be made in does not exist", file=path)
+        raise LogDirError("its parent directory does not exist", file=path, remedy="Create it, or give another path")
     return real
 
 
 @contextmanager
 def unfinished(target: str) -> Iterator[str]:
-    """Give a directory to write to, which becomes `target` when the block ends well and is removed if it does not.
+    """Create a directory to write to, which becomes `target` if the block succeeds and is removed if it fails.
 
-    It lies on the same file system. A target that is there already, as a mount point is, is filled at the end by
-    renaming, the files without which no broker starts on it last.
+    It is on the same file system. A target that exists already, such as a mount point, is filled at the end by renaming
+    files into it, last those without which a broker does not start.
     """
     within = os.path.isdir(target)
     path = os.path.join(target, _UNFINISHED) if within else target + _UNFINISHED
@@ -130,14 +130,14 @@ def _names(path: str) -> set[str]:
 
 def _left_over(path: str) -> LogDirError:
     return LogDirError(
-        "an earlier salvage was interrupted and left this behind",
+        "is left over from an interrupted salvage",
         file=path,
-        remedy="Remove it, if no other salvage is at work on it",
+        remedy="Remove it, unless another salvage is running",
     )
 
 
 def _is_in_use(lock_file: str) -> bool:
-    """Whether another process holds the lock that a broker takes on its log dir; asking takes no lock."""
+    """Whether another process holds the lock that a broker takes on its log dir; does not take the lock itself."""
     if not hasattr(fcntl, "F_GETLK") or not os.path.isfile(lock_file):
         return False
     try:
@@ -149,7 +149,7 @@ def _is_in_use(lock_file: str) -> bool:
         answer: int = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))[0]
         return answer != fcntl.F_UNLCK
     except (OSError, struct.error):
-        # Another system may lay this out otherwise, and not knowing is no reason to refuse.
+        # The layout may differ on another system; an unknown state of the lock is no reason to refuse.
         return False
     finally:
         os.close(descriptor)

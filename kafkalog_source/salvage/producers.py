@@ -1,4 +1,4 @@
-"""``.snapshot`` at the log's end: the producers that a broker knows when it starts."""
+"""The ``.snapshot`` at the log's end, from which a broker restores its producer state on startup."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def noted_snapshot(directory: str, offset: int) -> tuple[bytes, int] | None:
-    """The snapshot that a clean stop left at `offset`, and how many transactions are open in it.
+    """The snapshot that a clean shutdown left at `offset` and its number of open transactions; None without.
 
-    It knows more than the batches tell: also producers whose batches compaction removed, and how transactions ended
-    whose markers are lost.
+    It holds more than the batches: also producers whose batches compaction removed, and the end of transactions whose
+    markers are lost.
     """
     path = os.path.join(directory, f"{offset:020d}.snapshot")
     if os.path.islink(path) or not os.path.isfile(path):
@@ -34,7 +34,7 @@ def noted_snapshot(directory: str, offset: int) -> tuple[bytes, int] | None:
 
 
 def encode_snapshot(producers: Sequence[Producer]) -> bytes:
-    """The content of a snapshot."""
+    """Encode the content of a snapshot."""
     entries = b"".join(
         SNAPSHOT_ENTRY.pack(
             each.producer_id,

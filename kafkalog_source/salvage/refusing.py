@@ -1,4 +1,4 @@
-"""What a salvage does not go on without unless it is told to: files whose content was not even looked at."""
+"""Unreadable files: a salvage fails unless it was started with ``--skip-unreadable``."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 
 
 def left_out_of_listing(bad: Sequence[KafkaLogError], source: str, skip_unreadable: bool) -> list[LeftOut]:
-    """What the listing of a log dir could not take up.
+    """The files and directories that the listing of a log dir left out.
 
     Parameters
     ----------
     bad : sequence of KafkaLogError
+        The errors of the listing.
     source : str
         The log dir.
     skip_unreadable : bool
-        Whether to go on without segments and partition directories that cannot be read.
+        Whether to continue without segments and partition directories that cannot be read.
 
     Raises
     ------
     LogDirError
-        There are such, and nobody asked to go on without them.
+        If some cannot be read and `skip_unreadable` is False.
     """
     unreadable = [error for error in bad if is_unreadable(error)]
     if unreadable and not skip_unreadable:
@@ -39,18 +40,18 @@ def left_out_of_listing(bad: Sequence[KafkaLogError], source: str, skip_unreadab
 
 
 def is_unreadable(error: KafkaLogError) -> bool:
-    """Whether records may be missing because a file or directory cannot be read; a checkpoint has none."""
+    """Whether records may be missing because a file or directory cannot be read; not so for a checkpoint."""
     return isinstance(error, LogDirError) and os.path.basename(error.file or "") not in CHECKPOINT_NAMES
 
 
 def cannot_read(errors: Sequence[KafkaLogError]) -> LogDirError:
-    """The refusal to go on without some files."""
+    """The error that ends a salvage because some files cannot be read."""
     first = errors[0]
     others = f" (and {len(errors) - 1} more that cannot be read)" if len(errors) > 1 else ""
     return LogDirError(
         f"{first.problem}{others}: its records would be missing from the new log dir",
         file=first.file,
         found=None if first.found is None else printable(str(first.found)),
-        remedy=f"{f'{first.remedy}. ' if first.remedy else ''}To go on without what cannot be read, "
+        remedy=f"{f'{first.remedy}. ' if first.remedy else ''}To continue without unreadable files, "
         "give --skip-unreadable",
     )

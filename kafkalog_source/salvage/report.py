@@ -1,4 +1,4 @@
-"""What was written, and what was left out."""
+"""The report of a salvage: what was written, and what was left out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafkalog_source.segment.damage.description import Damage, Kind
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is not in the new log dir.
+    """A file, directory or region of a file that is not in the new log dir.
 
     Attributes
     ----------
@@ -19,14 +19,14 @@ class LeftOut:
         The file or directory.
     reason : str
     is_loss : bool
-        Whether data that was asked for is missing for it: a batch that the end of the log cuts is none, nor is
-        what a broker had marked for deletion.
+        Whether wanted data is lost; False for a torn batch at the end of the log, and for files that a broker had
+        marked for deletion.
     position, size : int or None
-        The part of the file, in bytes; None for all of it.
+        The region of the file, in bytes; None for the whole file.
     first_offset, last_offset : int or None
-        The offsets lost, where they are known.
+        The lost offsets, None if unknown.
     is_unreadable : bool
-        Whether it could not even be opened, so that nothing is known of what it holds.
+        Whether it could not be opened, so that its content is unknown.
     """
 
     path: str
@@ -40,7 +40,7 @@ class LeftOut:
 
     @classmethod
     def of(cls, damage: Damage) -> LeftOut:
-        """What a damaged region gives."""
+        """The entry for a damaged region."""
         torn = damage.kind is Kind.TORN
         reason = damage.reason if damage.error is None else damage.error.problem
         return cls(damage.file, reason, not torn, damage.position, damage.size, damage.first_offset, damage.last_offset)
@@ -54,7 +54,7 @@ class LeftOut:
         return f"left out: {place}: {printable(self.reason)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Convert to plain values."""
         return {
             "path": self.path,
             "reason": self.reason,
@@ -69,20 +69,20 @@ class LeftOut:
 
 @dataclass(slots=True)
 class PartitionReport:
-    """What became of one partition.
+    """The result of one partition.
 
     Attributes
     ----------
     topic : str
     partition : int
     path : str
-        Where it is now.
+        The new directory.
     segments, batches, records, size : int
-        What was written; records count control records, size is that of the segments in bytes.
+        Written to it; `records` includes control records, `size` is that of the segments in bytes.
     start_offset, end_offset : int
-        Where the log begins, and the offset after its last one.
+        The first offset of the log, and the offset after its last one.
     open_transactions : int
-        Transactions that no marker ends: their records are hidden from committed reads.
+        Transactions without a marker, whose records are hidden from committed reads.
     left_out : list of LeftOut
     warnings : list of str
     """
@@ -101,7 +101,7 @@ class PartitionReport:
     warnings: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Convert to plain values."""
         return {
             "topic": self.topic,
             "partition": self.partition,
@@ -120,15 +120,15 @@ class PartitionReport:
 
 @dataclass(slots=True)
 class SalvageReport:
-    """What became of a log dir.
+    """The result of a salvage.
 
     Attributes
     ----------
     path : str
-        The new one.
+        The new log dir.
     partitions : list of PartitionReport
     left_out : list of LeftOut
-        What is no part of a partition that was written.
+        Left out of the log dir; what was left out of a partition is in its own report.
     warnings : list of str
     """
 
@@ -139,21 +139,21 @@ class SalvageReport:
 
     @property
     def all_left_out(self) -> list[LeftOut]:
-        """Everything that is missing from the new log dir."""
+        """Everything that was left out, including that of partitions."""
         return [*self.left_out, *(each for partition in self.partitions for each in partition.left_out)]
 
     @property
     def all_warnings(self) -> list[str]:
-        """The warnings, those of partitions included."""
+        """All warnings, including those of partitions."""
         return [*self.warnings, *(each for partition in self.partitions for each in partition.warnings)]
 
     @property
     def is_complete(self) -> bool:
-        """Whether no data is missing that was asked for."""
+        """Whether no wanted data is lost."""
         return not any(each.is_loss for each in self.all_left_out)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Convert to plain values."""
         return {
             "path": self.path,
             "complete": self.is_complete,

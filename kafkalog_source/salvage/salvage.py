@@ -1,4 +1,4 @@
-"""`salvage`: a new log dir out of a damaged one."""
+"""`salvage`: writes a new log dir from a damaged one."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ def salvage(
     expect: Callable[[int], None] = lambda size: None,
     progressed: Callable[[int], None] = lambda size: None,
 ) -> SalvageReport:
-    """Write a log dir with every good batch of another one, on which a broker starts.
+    """Write a log dir that a broker can start with, holding every valid batch of another log dir.
 
     Parameters
     ----------
     source : str
         A log dir. Nothing is ever written to it.
     target : str
-        A directory that is not there, or empty. It gets its content or its name only at the end.
+        A directory that does not exist or is empty. It appears, or is filled, only at the end.
     topic_ids : mapping of str to UUID, optional
-        Ids that another cluster gave to the topics, which alone are salvaged then; by default the topics keep
-        theirs, and the cluster's metadata is salvaged with them.
+        The ids of the topics in another cluster; only these topics are salvaged then. By default all topics keep
+        their ids, and the cluster metadata is salvaged as well.
     wanted : callable, optional
-        Asked with topic and partition.
+        Called with topic and partition; returns whether to salvage it.
     follow_symlinks : bool, optional
     largest_batch : int, optional
-        Most bytes that a batch may have, on disk and decompressed; a larger one is left out.
+        Maximum size of a batch in bytes, both on disk and decompressed; a larger one is left out.
     threads : int, optional
-        By default as many as there are cores; a partition is the work of one.
+        By default the number of cores; each partition is written by one thread.
     skip_unreadable : bool, optional
-        Go on without segments and partition directories that cannot be read at all, as for lack of permission, which
-        the report then names; by default they end the salvage.
+        Continue without segments and partition directories that cannot be read at all, as for lack of permission;
+        the report then names them. By default they are an error.
     expect, progressed : callable, optional
-        Told how many bytes there are, and how many have been dealt with.
+        Called with the total number of bytes, and with numbers of bytes that have been processed.
 
     Returns
     -------
@@ -74,10 +74,10 @@ def salvage(
     Raises
     ------
     LogDirError
-        The source is no log dir, a part of it cannot be read, or the target cannot be written. Nothing is left
-        behind then.
+        If the source is not a log dir, a part of it cannot be read, or the target cannot be written. Nothing is left
+        on disk then.
     OptionError
-        No partition has a topic's id.
+        If no partition has a topic id, or a topic in `topic_ids` does not exist.
     """
     source = check_source(source)
     given, target = target, check_target(target, source)
@@ -92,11 +92,11 @@ def salvage(
     chosen = _choose(listing, ids, topic_ids, report)
     expect(sum(segment.size for log in chosen for segment in log.segments))
     with unfinished(target) as path:
-        work = _Work(path, ids, topic_ids is None, largest_batch, progressed, skip_unreadable)
-        report.partitions = work.run(chosen, threads or os.cpu_count() or 1)
+        pool = _WritePool(path, ids, topic_ids is None, largest_batch, progressed, skip_unreadable)
+        report.partitions = pool.run(chosen, threads or os.cpu_count() or 1)
         write_checkpoints(source, path, report)
         if topic_ids is None:
-            _copy_cluster_files(source, path, report, work.checker)
+            _copy_cluster_files(source, path, report, pool.checker)
         write_clean_shutdown(source, path)
     for partition in report.partitions:
         partition.path = os.path.join(report.path, os.path.basename(partition.path))
@@ -106,17 +106,17 @@ def salvage(
 def _choose(
     listing: Listing, ids: KnownIds, given: Mapping[str, uuid.UUID] | None, report: SalvageReport
 ) -> list[PartitionLog]:
-    """The partitions that a broker of version 4 can take up; the others are left out, and the report says why."""
+    """The partitions that a broker of version 4 can load; the report names the others and the reasons."""
     chosen = []
     for log in listing.partitions:
         assert log.topic is not None
         reason = None
         if any(segment.is_07 for segment in log.segments):
-            reason = "is of Kafka 0.7, which no later broker reads: read it with kafkalog, and produce it anew"
+            reason = "is of Kafka 0.7, which no later broker reads: read it with kafkalog and produce its records again"
         elif given is not None and log.topic not in given:
-            reason = "its topic is not among the topic ids given"
+            reason = "its topic is not among the given topic ids"
         elif ids.of(log.topic) is None:
-            reason = "nothing tells the topic's id, without which no broker takes it: create the topic, and give its id"
+            reason = "its topic id is unknown, without which no broker loads it: create the topic, and give its id"
         if reason is None:
             chosen.append(log)
         else:
@@ -124,18 +124,17 @@ def _choose(
     missing = sorted(set(given or ()) - {log.topic for log in listing.partitions})
     if missing:
         raise OptionError(
-            f"not found: {', '.join(map(printable, missing))}", remedy="`kafkalog ls` shows what is there"
+            f"not found: {', '.join(map(printable, missing))}", remedy="`kafkalog ls` lists the partitions on disk"
         )
     if not chosen:
         raise OptionError(
-            "nothing to salvage: no partition has a topic's id that a broker would know",
+            "nothing to salvage: no partition has a known topic id",
             found=counted(len(listing.partitions), "partition"),
             remedy="Create the topics in a new cluster, and give their ids by --topic-ids",
         )
     if given is None and all(log.topic != METADATA_TOPIC for log in chosen):
         report.warnings.append(
-            f"{METADATA_TOPIC} is not among what is salvaged: a broker sets aside all partitions that its own metadata "
-            "does not know"
+            f"{METADATA_TOPIC} is not salvaged: a broker sets aside all partitions that are not in its own metadata"
         )
     return chosen
 
@@ -148,8 +147,8 @@ def _copy_cluster_files(source: str, target: str, report: SalvageReport, checker
     write_properties(source, target, report)
 
 
-class _Work:
-    """Threads that write partitions, each with memory of its own."""
+class _WritePool:
+    """A pool of threads that write partitions, each with its own buffers."""
 
     def __init__(
         self,
@@ -169,11 +168,11 @@ class _Work:
 
     @property
     def checker(self) -> SpanChecker:
-        """The one of the thread that asks."""
+        """The checker of the calling thread."""
         return self._own.checker
 
     def run(self, logs: Sequence[PartitionLog], threads: int) -> list[PartitionReport]:
-        """Write partitions; the reports have their order."""
+        """Write partitions; the reports are in the same order."""
         with ThreadPoolExecutor(threads) as pool:
             futures: list[Future[PartitionReport]] = []
             try:
@@ -182,7 +181,7 @@ class _Work:
             finally:
                 pool.shutdown(cancel_futures=True)
         for future in futures:
-            # The first failure cancels what has not begun, and it is what to tell.
+            # The first failure cancels the partitions that have not been started, and is raised here.
             if not future.cancelled() and future.exception() is not None:
                 future.result()
         return [future.result() for future in futures]

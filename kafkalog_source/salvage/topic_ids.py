@@ -1,4 +1,4 @@
-"""The ids of topics, by which a broker tells its own partitions from what is strange to it."""
+"""Topic ids, by which a broker recognizes its own partitions."""
 
 from __future__ import annotations
 
@@ -19,26 +19,30 @@ if TYPE_CHECKING:
     from kafkalog_source.logdir import PartitionLog
 
 _ENCODED = re.compile(r"[A-Za-z0-9_-]{22}")
-# A line of ``kafka-topics --describe``: fields with tabs between them.
+# A line of ``kafka-topics --describe``, whose fields are separated by tabs.
 _DESCRIBED = re.compile(r"Topic:\s*(?P<topic>\S+)\s+TopicId:\s*(?P<id>\S+)")
 _EXPECTED = "topic=id, or lines of kafka-topics --describe; an id has 22 characters of base64, or is a UUID"
 _MOST_BYTES = 64 << 20
 
 
 def parse_topic_ids(text: str) -> dict[str, uuid.UUID]:
-    """Read ids from a list such as ``orders=0F8ErRbvS3aaKgTFBQzTpA,payments=…``, or from the file that `text` names.
+    """Parse ids from a list such as ``orders=0F8ErRbvS3aaKgTFBQzTpA,payments=…``, or from the file that `text` names.
 
-    A file has one topic to a line, or is what ``kafka-topics --describe`` prints.
+    A file has one topic per line, or is the output of ``kafka-topics --describe``.
 
     Raises
     ------
     OptionError
-        A part is neither, or a topic has two ids.
+        If a part is malformed, or a topic has two ids.
     """
     parts = text.split(",")
     if os.path.isfile(text):
         if os.path.getsize(text) > _MOST_BYTES:
-            raise OptionError("the file of topic ids is too large to be one", found=printable(text))
+            raise OptionError(
+                "the file of topic ids is too large",
+                found=f"{printable(text)} of {os.path.getsize(text)} bytes",
+                expected=f"at most {_MOST_BYTES} bytes",
+            )
         with open(text, encoding="utf-8", errors="replace") as file:
             parts = file.read().splitlines()
     ids: dict[str, uuid.UUID] = {}
@@ -59,7 +63,7 @@ def _parse(line: str) -> tuple[str, uuid.UUID]:
     topic, encoded = described.group("topic", "id") if described else _split(line)
     if not is_topic_name(topic):
         raise OptionError(
-            "a topic id is given for what is no topic's name", found=printable(line[:80]), expected=_EXPECTED
+            "a topic id is given for an invalid topic name", found=printable(line[:80]), expected=_EXPECTED
         )
     return topic, _decode(encoded, line)
 
@@ -67,7 +71,7 @@ def _parse(line: str) -> tuple[str, uuid.UUID]:
 def _split(line: str) -> tuple[str, str]:
     parts = line.replace("=", " ").split()
     if len(parts) != 2:
-        raise OptionError("this is no topic and its id", found=printable(line[:80]), expected=_EXPECTED)
+        raise OptionError("this is not a topic with its id", found=printable(line[:80]), expected=_EXPECTED)
     return parts[0], parts[1]
 
 
@@ -77,7 +81,7 @@ def _decode(encoded: str, line: str) -> uuid.UUID:
             return uuid.UUID(bytes=base64.urlsafe_b64decode(encoded + "=="))
         return uuid.UUID(encoded)
     except (ValueError, binascii.Error) as error:
-        raise OptionError("this is no topic's id", found=printable(line[:80]), expected=_EXPECTED) from error
+        raise OptionError("this is not a topic id", found=printable(line[:80]), expected=_EXPECTED) from error
 
 
 class KnownIds:
@@ -86,9 +90,9 @@ class KnownIds:
     Parameters
     ----------
     logs : sequence of PartitionLog
-        All partitions; those of one topic can help each other out.
+        All partitions; the id of a topic is taken from any of its partitions.
     given : mapping of str to UUID, optional
-        The ids of another cluster, which count alone.
+        The ids of another cluster; if given, those on disk are ignored.
     """
 
     def __init__(self, logs: Sequence[PartitionLog], given: Mapping[str, uuid.UUID] | None) -> None:
@@ -107,9 +111,9 @@ class KnownIds:
                 continue
             if self._ids.setdefault(log.topic, found) != found:
                 self.warnings.append(
-                    f"{printable(path)}: the topic's id is not that of the topic's other partitions, which is taken"
+                    f"{printable(path)}: the topic id differs from that of the topic's other partitions, which is used"
                 )
 
     def of(self, topic: str) -> uuid.UUID | None:
-        """The id of a topic, None if nothing tells it."""
+        """The id of a topic, None if unknown."""
         return self._ids.get(topic)

@@ -1,6 +1,6 @@
-"""``.txnindex`` of a segment: what its markers say, and for markers that are lost what the broker had noted.
+"""The ``.txnindex`` of a segment: built from its markers and, for lost markers, from the broker's own index.
 
-Where nobody had noted it, a broker takes what the producer wrote next for a part of the same transaction.
+If a lost marker is not in that index, a broker takes the producer's next batches for part of the same transaction.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Entry = tuple[int, int, int, int]
 def aborted_transactions(
     segment: SegmentFile, bound: int, producers: ProducerTable, left_out: Sequence[LeftOut]
 ) -> list[Entry]:
-    """The entries for a segment, by their markers' offsets.
+    """The entries for a segment, sorted by the offsets of their markers.
 
-    Where a marker is lost, an entry of the broker's own index is all that tells that its transaction was aborted.
+    If a marker is lost, only an entry of the broker's own index shows that its transaction was aborted.
     """
     found = producers.take_aborted()
     lost = [each for each in left_out if each.path == segment.path and each.first_offset is not None]
@@ -49,7 +49,7 @@ def aborted_transactions(
 
 
 def transactions_in_doubt(log: PartitionLog, largest_batch: int) -> tuple[tuple[int, int, int], ...]:
-    """Producer id, first and last offset of what may have been ended by a marker that is lost."""
+    """Producer id, first and last offset of the batches whose transaction may have ended with a lost marker."""
     tracker = make_tracker()
     bounds = [*(each.base_offset for each in log.segments[1:]), MAX_OFFSET]
     for segment, bound in zip(log.segments, bounds, strict=False):
@@ -72,7 +72,7 @@ def transactions_in_doubt(log: PartitionLog, largest_batch: int) -> tuple[tuple[
 
 
 def encode(entries: Sequence[Entry]) -> bytes:
-    """The content of a transaction index."""
+    """Encode the content of a transaction index."""
     return b"".join(TXN_INDEX_ENTRY.pack(TXN_INDEX_VERSION, *entry) for entry in entries)
 
 

@@ -1,4 +1,4 @@
-"""Files and directories that are on disk when they are done."""
+"""Writes files and directories durably: they are synced to disk when they are complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafkalog_source.errors import LogDirError
 
 @contextmanager
 def new_file(path: str) -> Iterator[int]:
-    """Make a file that was not there; yields its descriptor, and has it written to disk at the end."""
+    """Create a file that must not exist; yields its descriptor, and syncs it to disk at the end."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError as error:
@@ -26,7 +26,7 @@ def new_file(path: str) -> Iterator[int]:
 
 
 def write_file(path: str, content: bytes) -> None:
-    """Make a small file."""
+    """Write a small file that must not exist."""
     with new_file(path) as descriptor:
         view = memoryview(content)
         while len(view):
@@ -34,12 +34,12 @@ def write_file(path: str, content: bytes) -> None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Make a small file of text."""
+    """Write a small text file that must not exist, in UTF-8."""
     write_file(path, text.encode("utf-8"))
 
 
 def make_directory(path: str) -> None:
-    """Make a directory that was not there."""
+    """Create a directory that must not exist."""
     try:
         os.mkdir(path, 0o755)
     except OSError as error:
@@ -47,7 +47,7 @@ def make_directory(path: str) -> None:
 
 
 def sync_directory(path: str) -> None:
-    """Have a directory's names written to disk."""
+    """Sync the entries of a directory to disk."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -59,9 +59,9 @@ def sync_directory(path: str) -> None:
 
 
 def cannot_write(path: str, error: OSError) -> LogDirError:
-    """The error for what cannot be written."""
+    """The error for a file or directory that cannot be written."""
     return LogDirError(
         f"cannot be written: {error.strerror}",
         file=path,
-        remedy="Give a directory on a disk with enough room that this user may write to",
+        remedy="Give a directory that this user may write to, on a disk with enough free space",
     )

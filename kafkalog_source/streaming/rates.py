@@ -107,7 +107,7 @@ def _start_of(place: SegmentPlace, low: int) -> int:
 
 
 def _end_of_budget(piece: _Piece, budget: int, low: int) -> int:
-    """The first offset of the batch in which the first `budget` bytes of a piece end; always above `low`."""
+    """The first offset of the batch that begins after about `budget` bytes of a piece; always above `low`."""
     with open_seeker(piece.place) as seeker:
         for cut in seeker.cuts(piece.start, piece.end, budget):
             if cut.below > low:

@@ -227,7 +227,7 @@ class _StreamRanges(Ranges):
         if low is None:
             low = min(offsets.earliest, high)
         if low < offsets.earliest:
-            what = "deleted" if offsets.log.segments[0].base_offset <= low else "gone"
+            what = "deleted" if offsets.log.segments[0].base_offset <= low else "removed"
             last = min(offsets.earliest, high) - 1
             self._data_loss(f"{_name(place)}: offsets {low} to {last} were {what} before they were read", None)
             low = min(offsets.earliest, high)

@@ -183,7 +183,7 @@ def from_headers(
         If the outcomes of the transactions of these rows are lost, and the mode does not tolerate damage.
     """
     files, end = SideFiles(offsets), _visible_end(offsets, options)
-    start = _remembered(offsets, known, end) or files.newest_start(end)
+    start = _known_start(offsets, known, end) or files.newest_start(end)
     found = _history(offsets, options, files)
     if high <= start.offset and all(first >= high for _, first in start.begun):
         return Followed(found, high, KnownTransactions(start.offset, start.begun))
@@ -201,7 +201,7 @@ def _visible_end(offsets: PartitionOffsets, options: ReadOptions) -> int:
     return MAX_OFFSET if options.read_up_to != "highWatermark" or high_watermark is None else high_watermark
 
 
-def _remembered(offsets: PartitionOffsets, known: KnownTransactions | None, end: int) -> Start | None:
+def _known_start(offsets: PartitionOffsets, known: KnownTransactions | None, end: int) -> Start | None:
     """The start that an earlier pass allows; None if there is none, or it is above `end` or not on disk."""
     if known is None or known.offset > end:
         return None

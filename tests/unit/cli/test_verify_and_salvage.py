@@ -63,9 +63,9 @@ def test_verify_as_json(kafkalog: Kafkalog, logs: Path) -> None:
         (["verify", "{logs}", "-o", "mode=PERMISSIVE"], "does not apply to verify"),
         (["verify", "{logs}", "--threads", "0"], "range 1<=x<=1024"),
         (["salvage", "{logs}"], "DST"),
-        (["salvage", "{logs}", "{logs}/new"], "lie in each other"),
+        (["salvage", "{logs}", "{logs}/new"], "inside the old one, or the other way round"),
         (["salvage", "{logs}/none", "{logs}-new"], "not a directory"),
-        (["salvage", "{logs}", "{logs}-new", "--topic-ids", "orders=?"], "no topic's id"),
+        (["salvage", "{logs}", "{logs}-new", "--topic-ids", "orders=?"], "this is not a topic id"),
         (["salvage", "{logs}", "{logs}-new", "-o", "startingOffsets=earliest"], "does not apply to salvage"),
     ],
 )

@@ -111,4 +111,4 @@ def test_a_partition_that_is_renamed_while_it_is_listed_is_passed_over(
     while_listed(monkeypatch, lambda: (tmp_path / "t-0").rename(deleted))
     listing = listed(tmp_path)
     assert places(listing) == [("t", 1)]
-    assert "vanished" in listing.skipped[0].reason
+    assert "was removed" in listing.skipped[0].reason

@@ -71,7 +71,7 @@ def test_without_fail_on_data_loss_what_is_there_is_read_with_a_warning(
 ) -> None:
     scan = kafkalog_source.scan(log, columns=["offset"], **between(start, end, failOnDataLoss=False))
     assert scan.to_table()["offset"].to_pylist() == [offset for offset in ALL if first <= offset <= last]
-    assert sum("asks for" in each for each in scan.report()["warnings"]) == (start < 10) + (end > 35)
+    assert sum("names an offset" in each for each in scan.report()["warnings"]) == (start < 10) + (end > 35)
     assert "not on disk" in scan.report()["warnings"][0]
 
 
@@ -110,7 +110,7 @@ def test_partitions_without_a_high_watermark_are_named_in_one_warning(tmp_path: 
     read = kafkalog_source.scan(tmp_path, columns=["offset"], readUpTo="highWatermark")
     (warning,) = read.report()["warnings"]
     assert "topic-0, topic-1, " in warning
-    assert "topic-19 and 5 more is known" in warning
+    assert "topic-19 and 5 more is unknown" in warning
 
 
 def test_a_lone_segment_is_shown_as_it_is(log: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_segment_planned_as_swap_is_read_under_its_later_names(directory: Path
 
 
 def test_a_segment_that_is_gone_is_an_error_that_names_it(directory: Path) -> None:
-    with pytest.raises(DataLossError, match=r"00\.log: the file was removed after the read was planned.*read again"):
+    with pytest.raises(DataLossError, match=r"00\.log: the file was removed or replaced after .* planned.*read again"):
         after(directory, log(directory, 0).unlink)
 
 

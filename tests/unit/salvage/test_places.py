@@ -25,18 +25,18 @@ def refused(source: Path, target: Path, said: str) -> None:
 
 def test_places_that_are_refused(logs: Path, tmp_path: Path) -> None:
     before = tree(tmp_path)
-    refused(logs, logs, "lie in each other")
-    refused(logs, logs / "new", "lie in each other")
-    refused(logs, tmp_path, "lie in each other")
+    refused(logs, logs, "inside the old one, or the other way round")
+    refused(logs, logs / "new", "inside the old one, or the other way round")
+    refused(logs, tmp_path, "inside the old one, or the other way round")
     (tmp_path / "link").symlink_to(logs)
-    refused(logs, tmp_path / "link" / "new", "lie in each other")
+    refused(logs, tmp_path / "link" / "new", "inside the old one, or the other way round")
     refused(tmp_path / "nothing", tmp_path / "new", "not a directory")
     refused(logs / "orders-0", tmp_path / "new", "is not a log dir")
     refused(logs, tmp_path / "none" / "new", "does not exist")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("x")
     refused(logs, tmp_path / "full", "is not empty")
-    refused(logs, tmp_path / "full" / "x", "is there and is not a directory")
+    refused(logs, tmp_path / "full" / "x", "exists and is not a directory")
     (tmp_path / "new.kafkalog-salvage").mkdir()
     refused(logs, tmp_path / "new", "interrupted")
     assert {name: each for name, each in tree(tmp_path).items() if not name.startswith("full")} == before
@@ -104,6 +104,14 @@ def test_topic_ids_in_a_file(tmp_path: Path) -> None:
 def test_what_is_no_topic_id(text: str) -> None:
     with pytest.raises(OptionError):
         parse_topic_ids(text)
+
+
+def test_a_file_of_topic_ids_that_is_too_large(tmp_path: Path) -> None:
+    path = tmp_path / "ids"
+    path.touch()
+    os.truncate(path, (64 << 20) + 1)
+    with pytest.raises(OptionError, match=r"too large \(found .*/ids of 67108865 bytes, expected at most 67108864 b"):
+        parse_topic_ids(str(path))
 
 
 def test_an_id_for_a_topic_that_is_not_there(logs: Path) -> None:

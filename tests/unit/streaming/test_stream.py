@@ -197,7 +197,7 @@ def test_segments_deleted_before_they_were_read_are_data_loss(tmp_path: Path) ->
     assert offsets(checkpoint.trigger()) == [0]
     (partition_dir(tmp_path, "t") / f"{0:020d}.log").unlink()
     (partition_dir(tmp_path, "t") / f"{2:020d}.log").unlink()
-    with pytest.raises(DataLossError, match="t-0: offsets 1 to 3 were gone before they were read") as error:
+    with pytest.raises(DataLossError, match="t-0: offsets 1 to 3 were removed before they were read") as error:
         Query(tmp_path, {}, checkpoint.checkpoint).trigger()
     assert "failOnDataLoss=false" in str(error.value)
     query = Query(tmp_path, {"failOnDataLoss": False}, checkpoint.checkpoint)
