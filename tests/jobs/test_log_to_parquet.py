@@ -62,7 +62,7 @@ def test_the_shipped_config_shows_the_defaults() -> None:
         ([str(SAMPLE), "--output", "out", "--option", "threads=2"], "unknown option threads"),
         ([str(SAMPLE), "--output", "out", "--show", "-1"], "must not be negative"),
         ([str(SAMPLE), "--output", "out", "--target-file-bytes", "-1"], "must not be negative"),
-        ([str(SAMPLE), "--output", "out", "--checkpoint", "c"], 'is for run.mode = "incremental"'),
+        ([str(SAMPLE), "--output", "out", "--checkpoint", "c"], 'needs run.mode = "incremental"'),
         ([str(SAMPLE), "--output", "out", "--mode", "incremental"], "needs --checkpoint"),
         ([str(SAMPLE), "--output", "out", "--mode", "incremental", "--checkpoint", "out/c"], "overlap"),
         ([str(SAMPLE), "--output", "out", "--mode", "incremental", "--checkpoint", str(SAMPLE / "c")], "overlap"),
