@@ -144,7 +144,7 @@ def found_records(target: DataFrame, topics: Mapping[str, str], names: HeaderNam
     source = F.lit(None).cast("string")
     for target_name, source_name in back.items():
         source = F.when(F.col("topic") == target_name, F.lit(source_name)).otherwise(source)
-    told = target.select(
+    rows = target.select(
         "key",
         "value",
         source.alias("topic"),
@@ -156,7 +156,7 @@ def found_records(target: DataFrame, topics: Mapping[str, str], names: HeaderNam
     )
     own = F.col("offset").isNotNull() & (F.col("from_topic") == F.col("topic"))
     own = F.coalesce(own & (F.col("from_partition") == F.col("partition")), F.lit(False))
-    return told.where(own).drop("from_topic", "from_partition"), told.where(~own)
+    return rows.where(own).drop("from_topic", "from_partition"), rows.where(~own)
 
 
 def _last_header(name: str) -> Column:

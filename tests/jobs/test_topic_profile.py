@@ -365,7 +365,7 @@ class TestPage:
         assert all(page.count(f">topic {number}<") >= 1 for number in range(300))
         # The topics together, and two of them with their throughput, sizes and partitions.
         assert page.count("<img") == 1 + 2 * 3
-        assert "298 more are in the tables alone" in page
+        assert "298 more are only in the tables" in page
 
     def test_what_nothing_tells_is_called_unknown_and_not_drawn(self, capsys: pytest.CaptureFixture[str]) -> None:
         pytest.importorskip("matplotlib")
