@@ -38,7 +38,7 @@ def job_parser(name: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=name,
         description=description,
-        epilog=f"Flags take precedence over the config file; conf/{name}.toml explains every key.",
+        epilog=f"Flags override the config file; conf/{name}.toml explains every key.",
     )
     add_input_flags(parser)
     parser.add_argument("--config", type=Path, metavar="FILE", help="config file (TOML)")
