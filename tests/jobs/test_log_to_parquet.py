@@ -68,11 +68,11 @@ def test_the_shipped_config_shows_the_defaults() -> None:
         ([str(SAMPLE), "--output", "out", "--mode", "incremental", "--checkpoint", str(SAMPLE / "c")], "overlap"),
         (
             [str(SAMPLE), "--output", "o", "--mode", "incremental", "--checkpoint", "c", "--when-exists", "fail"],
-            "add to",
+            "incremental runs append",
         ),
         ([str(SAMPLE), "--output", "out", "--format", "iceberg"], "needs --table"),
-        ([str(SAMPLE), "--output", "out", "--table", "a.b"], "no table"),
-        ([str(SAMPLE), "--output", "out", "--table", "a.b", "--format", "iceberg"], "no path"),
+        ([str(SAMPLE), "--output", "out", "--table", "a.b"], "a path, not a table"),
+        ([str(SAMPLE), "--output", "out", "--table", "a.b", "--format", "iceberg"], "a table, not a path"),
         (["--config", "none.toml"], "No such file"),
     ],
 )
