@@ -1,4 +1,4 @@
-# Everything a person needs to run; `make` alone lists it. All targets can be repeated.
+# All commands of the project; `make` alone lists them. All targets can be repeated.
 SHELL := /bin/sh
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -6,29 +6,29 @@ PIP := -m pip --disable-pip-version-check
 WHEEL_VENV := .venv-wheel
 OLDEST_VENV := .venv-oldest
 OLDEST_PYSPARK := 4.0.*
-# No debug information (it names temporary folders) and one time for all files: the same sources,
-# compiler and Python make the same wheel, byte for byte.
+# For reproducible wheels: no debug information (it names temporary folders), and one time for all files. The same
+# sources, compiler and Python make the same wheel, byte for byte.
 COMMIT_TIME = $(or $(shell git log -1 --format=%ct 2>/dev/null),946684800)
 
 PYTEST_ARGS ?=
-# Two workers suit two cores; tests of one xdist group (Spark's) share a worker and so one JVM.
+# Tests of one xdist group (those with Spark) share a worker, and so one JVM.
 PYTEST_WORKERS ?= 2
 FUZZ_ARGS ?=
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 
-# Spark must not guess an address of this machine: all of it stays on the loopback.
+# Spark uses the loopback, instead of guessing an address of this machine.
 export SPARK_LOCAL_IP ?= 127.0.0.1
 export SPARK_CONF_DIR ?= $(CURDIR)/conf
 export PYSPARK_PYTHON ?= $(CURDIR)/$(PY)
 export PYTHONUTF8 := 1
 
-# What is compiled: when one of these changes, the editable install is made again. Python changes need nothing.
+# Compiled sources: a change of one of these repeats the editable install. Python changes need nothing.
 COMPILED := $(wildcard kafkalog_source/*/*.pyx kafkalog_source/*/*.pxd kafkalog_source/*/*.h)
 SOURCES := pyproject.toml README.md LICENSE \
     $(shell find kafkalog_source spark_jobs -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.h')
 
-# One line, at once, when something is missing; expanded only by the targets that need it.
+# What is missing, as one line; expanded only by the targets that need it.
 missing = $(shell sh .ci/prerequisites)
 stop_if = $(if $(1),$(error $(1)))
 
@@ -38,67 +38,67 @@ stop_if = $(if $(1),$(error $(1)))
 help:
 	@sed -n 's/^## //p' Makefile
 
-## make demo         set up and run the main job on the shipped segments; Parquet goes to build/demo
+## make demo         set up and run the main job on the sample segments; writes Parquet to build/demo
 demo: $(VENV)/.installed
 	$(PY) -m spark_jobs.log_to_parquet --config conf/log_to_parquet.toml $(DEMO_ARGS)
 
-## make test         set up and run the tests (PYTEST_ARGS="-k name -m slow" narrows or widens them)
+## make test         set up and run the tests (PYTEST_ARGS="-k name -m slow" selects tests)
 test: $(VENV)/.installed
 	$(PY) -m pytest -n $(PYTEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
-## make lint         ruff, mypy and the contract of the layers
+## make lint         ruff, mypy and the import contracts
 lint: $(VENV)/.installed
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-cache
 
-## make format       let ruff mend what it can
+## make format       apply the fixes and the format of ruff
 format: $(VENV)/.installed
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-## make docs         build the documentation into build/docs; a broken link fails it
+## make docs         build the documentation into build/docs; fails on a broken link
 docs: $(VENV)/.installed
 	$(VENV)/bin/zensical build --strict --clean --config-file .zensical.toml
 
 ## make wheel        build the source distribution, and from it one wheel, into dist/
 wheel: dist/.built
 
-## make test-wheel   install the wheel where no compiler is in reach, and use it
+## make test-wheel   install the wheel without a compiler, and use it
 test-wheel: dist/.built
 	rm -rf $(WHEEL_VENV)
 	$(PY) -m pytest -q -m "" tests/packaging/test_wheel.py
 	sh tests/packaging/without_compiler.sh $(PY) $(WHEEL_VENV)
 
-## make test-oldest  use the wheel with the oldest pyspark that is supported
+## make test-oldest  use the wheel with the oldest supported pyspark
 test-oldest: $(OLDEST_VENV)/.installed
 	PYSPARK_PYTHON=$(CURDIR)/$(OLDEST_VENV)/bin/python $(OLDEST_VENV)/bin/python -P tests/packaging/smoke.py --spark
 
-## make fuzz         blindly mutated input against the core under the sanitizers (FUZZ_ARGS)
+## make fuzz         feed mutated input to the core under the sanitizers (FUZZ_ARGS)
 fuzz: $(VENV)/.installed
 	$(PY) -m tests.fuzz.run $(FUZZ_ARGS)
 
-## make fuzz-guided  input that follows the core's branches, by libFuzzer; needs clang and atheris (FUZZ_ARGS)
+## make fuzz-guided  coverage-guided fuzzing with libFuzzer; needs clang and atheris (FUZZ_ARGS)
 fuzz-guided: $(VENV)/.installed
 	$(PY) -m tests.fuzz.guided $(FUZZ_ARGS)
 
-## make notebooks    run the notebooks and keep their outputs in them
+## make notebooks    run the notebooks and save their outputs
 notebooks: $(VENV)/.installed
 	$(PY) -m tests.notebooks.executing
 
-## make bench        the table of timings, runs side by side (BENCH_ARGS)
+## make bench        print the table of benchmarks (BENCH_ARGS)
 bench: $(VENV)/.installed
 	$(PY) -m tests.bench $(BENCH_ARGS)
 
-## make clean        remove what the other targets made
+## make clean        remove the output of all other targets
 clean:
 	rm -rf build dist $(VENV) $(WHEEL_VENV) $(OLDEST_VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache
 	rm -f kafkalog_source/_core/*.c kafkalog_source/*/*.so
 	find kafkalog_source spark_jobs tests -name __pycache__ -type d -exec rm -rf {} +
 
-# Spark looks for pyspark_kafkalog in the folders of sys.path, where a wheel puts it; an editable
-# install maps it by an import hook that such a search does not see, so its folder is added.
+# Spark searches the folders of sys.path for pyspark_kafkalog, where a wheel installs it. An editable
+# install uses an import hook, which such a search does not see, so its folder is added.
 define add_registration
 import pathlib, sysconfig
 place = pathlib.Path(sysconfig.get_path("purelib"), "kafkalog_registration.pth")

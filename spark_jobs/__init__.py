@@ -1,7 +1,7 @@
 """Jobs over Kafka's log directories, for `spark-submit` and for ``python -m spark_jobs.NAME``.
 
-Each job has ``--help``, a config file under ``conf/`` whose every key is
-explained there, and ``--dry-run``. Beside the jobs lie packages:
+Each job has ``--help``, ``--dry-run``, and a config file under ``conf/`` that
+explains every key. The packages:
 
 - `common`: what all jobs share.
 - `audit`: tables, page and plots of `topic_profile`.
@@ -9,7 +9,7 @@ explained there, and ``--dry-run``. Beside the jobs lie packages:
 - `compacted`: moments and latest records of `compacted_table`.
 - `replay`: rows, target and resuming of `replay_to_kafka`.
 
-A job imports its own package and `common`; a package of a job imports `common` alone.
+A job imports its own package and `common`; a package of a job imports only `common`.
 """
 
 import sys
@@ -19,6 +19,6 @@ try:
 except ImportError as error:
     if error.name != "kafkalog_source._core":
         raise
-    # A checkout that was never compiled lies before the installed package. That is one line to whoever starts a job.
+    # An uncompiled checkout shadows the installed package; print one line instead of a traceback.
     print(f"spark_jobs: {error}", file=sys.stderr)
     sys.exit(2)

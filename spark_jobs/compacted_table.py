@@ -4,9 +4,8 @@
     spark-submit spark_jobs/compacted_table.py --output /lake/users --as-of 2026-01-31T12:00:00Z /backup/kafka-logs
 
 A key whose latest record has no value (a tombstone) is not in the table. Every run
-replaces the table, so running it twice gives the same as running it once. Exits with
-0, with 1 when the read or the write failed, and with 2 when the config or a flag
-makes no sense.
+replaces the table, so that running it twice is the same as running it once. Exit codes:
+0, 1 if the read or the write failed, 2 if the config or a flag is invalid.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _SCHEMA = (
     "topic string, key binary, value binary, headers array<struct<key: string, value: binary>>, "
     "partition int, offset long, timestamp timestamp"
 )
-_FROM_THE_START = "a table needs the log from its beginning"
+_FROM_THE_START = "the table is made from the beginning of the log"
 _BY_MOMENT = "use as_of or as_of_offsets"
 _REFUSED = {
     "startingOffsets": _FROM_THE_START,
@@ -56,12 +55,12 @@ _REFUSED = {
     "endingOffsets": _BY_MOMENT,
     "endingTimestamp": _BY_MOMENT,
     "endingOffsetsByTimestamp": _BY_MOMENT,
-    "includeControlRecords": "transaction markers have keys that are no keys of the topic",
-    "includeHeaders": "headers is a column of the table",
-    "view": "a table is made of records",
+    "includeControlRecords": "the keys of transaction markers are not keys of the topic",
+    "includeHeaders": "the table has a column headers",
+    "view": "the table is made from records",
 }
 
-# A step that this rule finds empty is dropped with the counts of what went before it.
+# This rule drops the steps before an empty one, and the counts that were observed there with them.
 _KEEP_COUNTS = {
     "spark.sql.adaptive.optimizer.excludedRules": ("org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation")
 }
@@ -69,7 +68,7 @@ _KEEP_COUNTS = {
 
 @dataclass(frozen=True)
 class Table:
-    """Which table is made: the table ``[table]`` of the config."""
+    """What the table holds: the table ``[table]`` of the config."""
 
     as_of: str = "end"
     as_of_offsets: dict[str, str] = field(default_factory=dict)
@@ -78,7 +77,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Output(JobOutput):
-    """Where the rows go and how: the table ``[output]``."""
+    """Where and how rows are written: the table ``[output]``."""
 
     when_exists: Literal["replace-all", "fail"] = "replace-all"
 
@@ -94,7 +93,7 @@ class Config:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the job with a command line, by default that of the process, and give its exit code; see `run_job`."""
+    """Run the job and return its exit code. The arguments default to those of the process; see `run_job`."""
     return run_job(_parser(), _job, arguments)
 
 
@@ -104,8 +103,10 @@ def _job(flags: argparse.Namespace) -> None:
     source = config.input.with_options({"endingOffsets": moment.offsets} if moment.offsets else {})
     plan = source.plan()
     if any(topic.topic is None and topic.segments > 1 for topic in plan.topics):
-        raise ConfigError("several segments name no topic, so that nothing tells whether they are of one partition")
-    # What the reader cannot know to be worth a word: here it decides what the table lacks.
+        raise ConfigError(
+            "several segments lie outside of any topic-partition directory, so their partitions are unknown"
+        )
+    # Notes that matter for a table only: records that it may lack.
     notes = (*notes_on_moment(config.input, moment), *hidden_by_open_transactions(source))
     plan = replace(plan, warnings=(*plan.warnings, *notes))
     if flags.dry_run:
@@ -118,25 +119,29 @@ def _job(flags: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = job_parser("compacted_table", "Make a table of a compacted topic: the latest value of each key.")
     add = parser.add_argument
-    add("--as-of", metavar="MOMENT", help="end, a time as 2026-01-31T12:00:00Z, or milliseconds since 1970")
-    add("--as-of-offsets", metavar="JSON", help='the first offsets that do not belong to it: {"users": {"0": 23}}')
-    add("--several-partitions", choices=get_args(SeveralPartitions), help="a key that lies in several partitions")
+    add("--as-of", metavar="MOMENT", help="end, a time such as 2026-01-31T12:00:00Z, or milliseconds since 1970")
+    add("--as-of-offsets", metavar="JSON", help='use the records below these offsets: {"users": {"0": 23}}')
+    add(
+        "--several-partitions",
+        choices=get_args(SeveralPartitions),
+        help="how to treat a key that is in several partitions",
+    )
     add_output_flags(parser)
     return parser
 
 
 def _config(flags: argparse.Namespace) -> Config:
-    """Put together the config file and the flags, which win, and check the whole."""
+    """Merge the config file and the flags, which take precedence, and check the result."""
     config = config_file(Config, flags)
     source = committed_by_default(input_with_flags(config.input, flags))
     refuse_options(source, _REFUSED)
     if source.option("mode", "").upper() == "PERMISSIVE":
-        raise ConfigError("mode=PERMISSIVE gives rows for what is damaged, which are no records; use DROPMALFORMED")
+        raise ConfigError("mode=PERMISSIVE returns rows for damaged regions, which are not records; use DROPMALFORMED")
     offsets = None if flags.as_of_offsets is None else _offset_tables(flags.as_of_offsets)
     given = {"as_of": flags.as_of, "as_of_offsets": offsets, "several_partitions": flags.several_partitions}
     output = output_with_flags(config.output, flags, source.paths)
     if output.when_exists not in ("replace-all", "fail"):
-        raise ConfigError("when_exists must be replace-all or fail: a table is replaced as a whole")
+        raise ConfigError("when_exists must be replace-all or fail: the table is always replaced as a whole")
     return Config(source, with_given(config.table, **given), output, config.spark)
 
 
@@ -144,9 +149,9 @@ def _offset_tables(text: str) -> dict[str, str]:
     try:
         tables = json.loads(text)
     except ValueError as error:
-        raise ConfigError(f"--as-of-offsets is no JSON: {error}") from error
+        raise ConfigError(f"--as-of-offsets is not valid JSON: {error}") from error
     if not isinstance(tables, dict):
-        raise ConfigError('--as-of-offsets must be as {"users": {"0": 23}}')
+        raise ConfigError('--as-of-offsets must be a JSON object such as {"users": {"0": 23}}')
     return {topic: json.dumps(places) for topic, places in tables.items()}
 
 
@@ -166,7 +171,7 @@ def _run(config: Config, moment: Moment, plan: ReadPlan, *, as_json: bool) -> No
 
 
 def _write(records: DataFrame, config: Config, moment: Moment, plan: ReadPlan) -> dict[str, int]:
-    """Write the table; what goes in and what comes out is counted on the way."""
+    """Write the table, and count the records read and the rows written on the way."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
@@ -184,19 +189,19 @@ def _write(records: DataFrame, config: Config, moment: Moment, plan: ReadPlan) -
 
 
 def _is_in(moment: Moment) -> Column:
-    """Whether a record belongs to the moment; offsets were already given to the reader."""
+    """Return whether a record is not later than the moment; the reader already applies offsets."""
     from pyspark.sql import functions as F
 
     if moment.time_us is None:
         return F.lit(True)
-    # Records of the oldest formats carry no time. They are the beginning of their log, so they belong to it.
+    # Records of the oldest formats have no timestamp. They come first in their log, so they belong to the table.
     return F.col("timestamp").isNull() | (F.col("timestamp") <= F.timestamp_micros(F.lit(moment.time_us)))
 
 
 def _counts(
     counts: dict[str, Column], topics: Sequence[str | None], name: str, counted: Column | None = None
 ) -> list[Column]:
-    """Make the aggregates of counts, and of one of them for each topic."""
+    """Return the aggregates: all counts, and the count `name` for each topic."""
     from pyspark.sql import functions as F
 
     totals = [F.count_if(condition).alias(each) for each, condition in counts.items()]

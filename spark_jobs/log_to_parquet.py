@@ -3,9 +3,9 @@
     python -m spark_jobs.log_to_parquet --config conf/log_to_parquet.toml
     spark-submit spark_jobs/log_to_parquet.py --output /lake/kafka /backup/broker-1/kafka-logs
 
-Prints a few rows of the Parquet, what was read and where it went. Running it twice
-gives the same result as running it once. Exits with 0, with 1 when the read or
-the write failed, and with 2 when the config or a flag makes no sense.
+Prints a few rows of the output, what was read and where it was written. Running it
+twice gives the same result as running it once. Exit codes: 0, 1 if the read or the
+write failed, 2 if the config or a flag is invalid.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 __all__ = ["Config", "Output", "main"]
 
 
-# What the reader cuts segments into by itself.
+# The reader's default of maxPartitionBytes.
 _MAX_PARTITION_BYTES = 128 << 20
 
 
 @dataclass(frozen=True)
 class Output(JobOutput):
-    """Where the rows go and how: the table ``[output]``."""
+    """Where and how rows are written: the table ``[output]``."""
 
     headers: Headers = "array"
     time_zone: str = "UTC"
@@ -50,7 +50,7 @@ class Output(JobOutput):
 
 @dataclass(frozen=True)
 class Run:
-    """How much is read: the table ``[run]``."""
+    """Whether to read everything or what is new: the table ``[run]``."""
 
     mode: Literal["batch", "incremental"] = "batch"
     checkpoint: str = ""
@@ -58,7 +58,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Show:
-    """What is printed beside the summary: the table ``[show]``."""
+    """What to print before the summary: the table ``[show]``."""
 
     rows: int = 5
 
@@ -76,7 +76,7 @@ class Config:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the job with a command line, by default that of the process, and give its exit code; see `run_job`."""
+    """Run the job and return its exit code. The arguments default to those of the process; see `run_job`."""
     return run_job(_parser(), _job, arguments)
 
 
@@ -91,27 +91,29 @@ def _job(flags: argparse.Namespace) -> None:
 
 
 def _plan(config: Config) -> ReadPlan:
-    """Plan all of the input, or with a checkpoint what is new since it was written."""
+    """Plan the whole input, or with a checkpoint what is new since it was written."""
     if config.run.mode == "batch":
         return config.input.plan()
-    # What a checkpoint elsewhere holds is Spark's to read; the plan is then that of a first run.
+    # Only Spark can read a checkpoint that is not on a local path; the plan is then that of a first run.
     start = None if "://" in config.run.checkpoint else positions_in(config.run.checkpoint)
     return plan_since(config.input.paths, config.input.options, start)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = job_parser("log_to_parquet", "Copy Kafka's log directories into Parquet, partitioned by topic and date.")
-    parser.add_argument("--mode", choices=("batch", "incremental"), help="read all there is, or what is new")
-    parser.add_argument("--checkpoint", metavar="DIR", help="where incremental runs note what was written")
+    parser.add_argument("--mode", choices=("batch", "incremental"), help="read everything, or only what is new")
+    parser.add_argument(
+        "--checkpoint", metavar="DIR", help="directory in which incremental runs record what was written"
+    )
     add_output_flags(parser)
-    parser.add_argument("--headers", choices=get_args(Headers), help="how headers are written")
-    parser.add_argument("--time-zone", metavar="ZONE", help="zone whose midnight ends a date")
+    parser.add_argument("--headers", choices=get_args(Headers), help="type of the column headers")
+    parser.add_argument("--time-zone", metavar="ZONE", help="time zone of the column date")
     parser.add_argument("--show", type=int, metavar="N", help="print this many rows before the summary; 0 prints none")
     return parser
 
 
 def _config(flags: argparse.Namespace) -> Config:
-    """Put together the config file and the flags, which win, and check the whole."""
+    """Merge the config file and the flags, which take precedence, and check the result."""
     config = config_file(Config, flags)
     source = input_with_flags(config.input, flags)
     output = with_given(config.output, time_zone=flags.time_zone, headers=flags.headers)
@@ -128,12 +130,12 @@ def _config(flags: argparse.Namespace) -> Config:
 def _check_run(run: Run, source: JobInput, output: Output) -> None:
     if run.mode == "batch":
         if run.checkpoint:
-            raise ConfigError('run.checkpoint is for run.mode = "incremental"')
+            raise ConfigError('run.checkpoint needs run.mode = "incremental"')
         return
     if not run.checkpoint:
         raise ConfigError('run.mode = "incremental" needs --checkpoint, or run.checkpoint in the config file')
     if output.when_exists != "replace-partitions":
-        raise ConfigError(f"incremental runs add to what is there; when_exists = {output.when_exists!r} cannot be")
+        raise ConfigError(f"incremental runs append, so when_exists = {output.when_exists!r} is not possible")
     refuse_output_over_input(source.paths, run.checkpoint)
     if output.path and overlap(run.checkpoint, output.path):
         raise ConfigError(
@@ -144,7 +146,7 @@ def _check_run(run: Run, source: JobInput, output: Output) -> None:
 def _run(config: Config, plan: ReadPlan, *, as_json: bool) -> None:
     settings = {
         "spark.sql.session.timeZone": config.output.time_zone,
-        # Of headers of one name a map keeps the last.
+        # Of several headers with the same name, a map keeps the last.
         "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     }
     at_start = {**sink_settings(config.output), **config.spark}
@@ -160,7 +162,7 @@ def _run(config: Config, plan: ReadPlan, *, as_json: bool) -> None:
 
 
 def _batch(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[str, Any]:
-    """Write all of the input; the records are counted on their way, so it is read once."""
+    """Write the whole input; records are counted on the way, so that it is read only once."""
     from pyspark.sql import Observation
 
     refuse_claimed(spark, config.output)
@@ -174,7 +176,7 @@ def _batch(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[str, Any
 
 
 def _incremental(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[str, Any]:
-    """Add what is new."""
+    """Append what is new."""
     rows = shaped(read_stream(spark, _pieces(config)), config.output.headers, config.decode)
     appended = append_new(
         rows,
@@ -184,12 +186,12 @@ def _incremental(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[st
         config.run.checkpoint,
         {"headers": config.output.headers, "decode.format": config.decode.format},
     )
-    # What a run left out it told as warnings; counting it would mean to read all of the log again.
+    # What was left out was logged as warnings; counting it would mean reading the whole log again.
     return {**appended.totals(), "mode": "incremental", "micro_batches": appended.micro_batches}
 
 
 def _pieces(config: Config) -> JobInput:
-    """Read in pieces no larger than a file shall be: what one task read is not cut further."""
+    """Read splits no larger than the target size of a file: the output of one task is not divided further."""
     target = config.output.target_file_bytes
     if not 0 < target < _MAX_PARTITION_BYTES or config.input.option("maxPartitionBytes", ""):
         return config.input

@@ -4,10 +4,10 @@ r"""Write records of log directories to a Kafka cluster, with partition, key, va
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0 \
         spark_jobs/replay_to_kafka.py --bootstrap-servers localhost:9092 /backup/kafka-logs
 
-The sink gives records new offsets and times, so the old ones go along as headers.
-Running it twice goes on where the first run ended, after comparing what is there.
-Exits with 0, with 1 when the read or the write failed or the target will not do, and
-with 2 when the config or a flag makes no sense or the connector is not there.
+The sink assigns new offsets and timestamps, so the old ones are added as headers. A
+second run resumes where the first ended, after comparing what the target holds. Exit
+codes: 0, 1 if the read or the write failed or the target does not fit, 2 if the config
+or a flag is invalid or the connector is not installed.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ __all__ = ["Config", "Output", "main"]
 WhenNotEmpty = Literal["resume", "fail", "append"]
 
 _REFUSED = {
-    "includeControlRecords": "a target writes its own transaction markers",
-    "includeHeaders": "headers are replayed too",
-    "view": "records are replayed",
+    "includeControlRecords": "the target cluster writes its own transaction markers",
+    "includeHeaders": "headers are always replayed",
+    "view": "only records can be replayed",
 }
-# A task that is repeated by itself would write its records twice.
+# A task that Spark retries would write its records twice.
 _ONE_ATTEMPT = {"spark.task.maxFailures": "1"}
 
 
 @dataclass(frozen=True)
 class Output:
-    """What is written where: the table ``[output]``."""
+    """What is written, and where: the table ``[output]``."""
 
     topic: str = "{topic}-replay"
     when_not_empty: WhenNotEmpty = "resume"
@@ -87,14 +87,14 @@ class Config:
 
 @dataclass(frozen=True)
 class Replay:
-    """What is to be done, known without Spark and without a broker.
+    """The work of a run, known without Spark and without a broker.
 
     Attributes
     ----------
     plan : ReadPlan
         What is read.
     topics : dict
-        The target of each topic that is read.
+        The target topic of each topic that is read.
     partitions : dict
         The partitions with something to read, by topic.
     """
@@ -110,7 +110,7 @@ class Replay:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the job with a command line, by default that of the process, and give its exit code; see `run_job`."""
+    """Run the job and return its exit code. The arguments default to those of the process; see `run_job`."""
     return run_job(_parser(), _job, arguments)
 
 
@@ -127,21 +127,21 @@ def _parser() -> argparse.ArgumentParser:
     parser = job_parser("replay_to_kafka", "Write records of log directories to a Kafka cluster.")
     add = parser.add_argument
     add("--bootstrap-servers", metavar="HOST:PORT", help="brokers to write to")
-    add("--kafka", action="append", default=[], metavar="NAME=VALUE", help="setting of the Kafka client")
-    add("--topic", action="append", default=[], metavar="SOURCE=TARGET", help="the target of a topic")
-    add("--when-not-empty", choices=get_args(WhenNotEmpty), help="what to do with a target that holds records")
-    add("--verify", action="store_true", default=None, help="read the targets back and compare")
-    add("--tasks", type=int, metavar="N", help="partitions written side by side; 0 for all")
+    add("--kafka", action="append", default=[], metavar="NAME=VALUE", help="property of the Kafka client")
+    add("--topic", action="append", default=[], metavar="SOURCE=TARGET", help="target topic of a topic")
+    add("--when-not-empty", choices=get_args(WhenNotEmpty), help="what to do if a target topic is not empty")
+    add("--verify", action="store_true", default=None, help="read the target topics back and compare")
+    add("--tasks", type=int, metavar="N", help="number of partitions written in parallel; 0 for all")
     return parser
 
 
 def _config(flags: argparse.Namespace) -> Config:
-    """Put together the config file and the flags, which win, and check the whole."""
+    """Merge the config file and the flags, which take precedence, and check the result."""
     config = config_file(Config, flags)
     source = committed_by_default(input_with_flags(config.input, flags))
     refuse_options(source, _REFUSED)
     if source.option("mode", "").upper() == "PERMISSIVE":
-        raise ConfigError("mode=PERMISSIVE gives rows for what is damaged, which are no records; use DROPMALFORMED")
+        raise ConfigError("mode=PERMISSIVE returns rows for damaged regions, which are not records; use DROPMALFORMED")
     kafka = {**_dotted(config.kafka), **_pairs(flags.kafka, "--kafka")}
     if flags.bootstrap_servers:
         kafka["bootstrap.servers"] = flags.bootstrap_servers
@@ -151,7 +151,7 @@ def _config(flags: argparse.Namespace) -> Config:
         raise ConfigError("tasks must not be negative")
     names = [getattr(config.headers, each.name) for each in fields(HeaderNames)]
     if "" in names or len(set(names)) < len(names):
-        raise ConfigError("each header of origin needs a name of its own")
+        raise ConfigError("the headers of origin need different names")
     topics = {**config.topics, **_pairs(flags.topic, "--topic")}
     return Config(source, output, topics, config.headers, kafka, config.spark)
 
@@ -164,7 +164,7 @@ def _pairs(pairs: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def _dotted(settings: Mapping[str, str]) -> dict[str, str]:
-    """Undo what TOML makes of names with dots that are not quoted: tables, which come here as JSON."""
+    """Flatten nested tables: TOML turns an unquoted name with a dot into a table, passed here as JSON."""
     flat: dict[str, str] = {}
     for name, value in settings.items():
         inner = json.loads(value) if value.startswith("{") and "." not in name else None
@@ -182,16 +182,18 @@ def _replay(config: Config) -> Replay:
     partitions: dict[str, list[int]] = {}
     for topic, number in ranges_of(config.input):
         if topic is None or number is None:
-            raise ConfigError("a segment outside any topic-partition directory names no partition to replay it to")
+            raise ConfigError("a segment outside of any topic-partition directory has no partition to be replayed to")
         partitions.setdefault(topic, []).append(number)
     unknown = sorted(set(config.topics) - set(partitions))
     if unknown:
-        raise ConfigError(f"topics names {printable(unknown[0])}, of which there is nothing to read")
+        raise ConfigError(f"topics names {printable(unknown[0])}, but the input holds no records of it")
     topics = {topic: config.topics.get(topic, config.output.topic.replace("{topic}", topic)) for topic in partitions}
     for source, target in topics.items():
         check_topic(target)
         if sum(target == other for other in topics.values()) > 1:
-            raise ConfigError(f"{source} and another topic would both go to {target}; give each its own in topics")
+            raise ConfigError(
+                f"{source} and another topic would both be written to {target}; set different targets in topics"
+            )
     return Replay(plan, topics, partitions)
 
 
@@ -202,7 +204,7 @@ def _print_dry_run(config: Config, replay: Replay, *, as_json: bool) -> None:
         return
     lines = [f"{topic} would go to {target}" for topic, target in replay.topics.items()]
     brokers = printable(config.kafka["bootstrap.servers"])
-    outcome = "\n".join([*lines, f"Nothing was written, and the brokers at {brokers} were not asked"])
+    outcome = "\n".join([*lines, f"Nothing was written, and the brokers at {brokers} were not contacted"])
     print_plan(config.input.paths, replay.plan, outcome, as_json=False)
 
 
@@ -227,7 +229,7 @@ def _run(config: Config, replay: Replay, *, as_json: bool) -> None:
 def _replayed(
     spark: SparkSession, config: Config, replay: Replay, targets: Mapping[str, TargetTopic]
 ) -> tuple[Partitions, Partitions]:
-    """Write the records, and compare what was written; give what is on disk and what the targets held before."""
+    """Write the records, and verify them if configured; return what is on disk and what the targets held before."""
     records = with_milliseconds(config.input.frame(spark, SCHEMA))
     whole = extents(config.input.frame(spark, "topic string, partition int, offset long"))
     found = _found(spark, config, replay, records, whole, targets)
@@ -239,13 +241,13 @@ def _replayed(
 
 
 def _check_targets(replay: Replay, targets: Mapping[str, TargetTopic]) -> None:
-    """Refuse targets that are not there or too small, before anything is read."""
+    """Reject targets that do not exist or have too few partitions, before anything is read."""
     for source, target in replay.topics.items():
         needed = max(replay.partitions[source]) + 1
         if target not in targets:
             raise JobError(
-                f"there is no topic {target} for {source}; create it: kafka-topics --create --topic {target}"
-                f" --partitions {needed}"
+                f"topic {target}, the target of {source}, does not exist; create it: kafka-topics --create"
+                f" --topic {target} --partitions {needed}"
             )
         if targets[target].partitions < needed:
             partitions = counted(targets[target].partitions, "partition")
@@ -263,20 +265,20 @@ def _found(
     whole: Partitions,
     targets: Mapping[str, TargetTopic],
 ) -> Partitions:
-    """Tell what need not be written, by what the config says of targets that hold records."""
+    """Return what the targets already hold of the records, according to `when_not_empty`."""
     full = {source: target for source, target in replay.topics.items() if not targets[target].is_empty}
     if not full or config.output.when_not_empty == "append":
         return {}
     if config.output.when_not_empty == "fail":
         names = ", ".join(full.values())
-        raise JobError(f"not empty: {names}; when_not_empty says whether to go on where a replay ended, or to append")
+        raise JobError(f"not empty: {names}; set when_not_empty to resume a replay, or to append")
     target = read_target(spark, config.kafka, list(full.values()))
     within_full = {place: each for place, each in whole.items() if place[0] in full}
     return check_found(records, target, within_full, full, config.headers)
 
 
 def _write(config: Config, replay: Replay, records: DataFrame, whole: Partitions, found: Partitions) -> None:
-    # The end is that of the count, so that a log which grows meanwhile is not written further than is told.
+    # Up to the counted end only: a log that has grown since must not make the summary wrong.
     ranges = {
         place: (found[place].last + 1 if place in found else each.first, each.last + 1) for place, each in whole.items()
     }

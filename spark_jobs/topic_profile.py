@@ -1,15 +1,16 @@
-"""Audit Kafka's log directories, to say what is on a disk.
+"""Audit Kafka's log directories: report what is on a disk.
 
-For each topic and partition: bytes, records, batches, codecs and what they save,
+For each topic and partition: bytes, records, batches, codecs and compression ratios,
 sizes and number of keys and values, times, missing offsets, throughput by hour,
-headers, producers, damage. As tables on the terminal, as JSON, as one HTML page
-with plots that needs nothing else, and as Parquet.
+headers, producers, damage. As tables on the terminal, as JSON, as one self-contained
+HTML page with plots, and as Parquet.
 
 Batches are read once for their headers, and once more for their records, without
-the values; ``--depth headers`` reads headers alone. Topics with compressed messages of
-formats 0 and 1 are decoded another time, because their headers do not tell what is in
-them. What nothing tells is unknown, null in JSON and Parquet. Nothing of what records hold is
-told but the names of their headers, and these can be left out.
+the values; ``--depth headers`` reads only headers. Topics with compressed messages of
+formats 0 and 1 are decoded once more, because the headers of these do not describe
+their content. Values that cannot be determined are shown as unknown, and are null in
+JSON and Parquet. Of the content of records, only the names of headers are reported,
+and these can be left out.
 
 Run it with ``python -m spark_jobs.topic_profile`` or with ``spark-submit``;
 ``conf/topic_profile.toml`` explains the settings.
@@ -49,17 +50,17 @@ __all__ = ["Config", "main"]
 
 Depth = Literal["records", "headers"]
 
-_NO_PLOTS = "matplotlib is not there, so that the report has no plots; pip install 'kafkalog[report]' brings it"
-_UNCOUNTED = "{} of formats 0 and 1 whose records were not read: headers do not tell their number, and it is unknown"
+_NO_PLOTS = "matplotlib is not installed, so the report has no plots; install it with pip install 'kafkalog[report]'"
+_UNCOUNTED = "{} of formats 0 and 1 whose records were not read: headers do not hold their number, so it is unknown"
 _CHOOSING = ("subscribe", "assign", "offsets")
-"""Words in the names of options that choose topics, or that name them."""
-# An audit goes on where other reads end, and tells of it.
+"""Parts of the names of options that select topics, or refer to them."""
+# An audit reports what ends other reads, and continues.
 _DEFAULT_OPTIONS = {"mode": "PERMISSIVE", "failOnDataLoss": "false"}
 
 
 @dataclass(frozen=True)
 class Output:
-    """What is written beside the terminal: the table ``[output]``."""
+    """What is written besides the terminal: the table ``[output]``."""
 
     html: str = ""
     parquet: str = ""
@@ -68,7 +69,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is looked at: the table ``[profile]``."""
+    """What is examined: the table ``[profile]``."""
 
     depth: Depth = "records"
     distinct_keys: bool = True
@@ -89,19 +90,19 @@ class Config:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the job with a command line, by default that of the process, and give its exit code; see `run_job`."""
+    """Run the job and return its exit code. The arguments default to those of the process; see `run_job`."""
     return run_job(_parser(), _job, arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = job_parser("topic_profile", "Audit Kafka's log directories: what is on this disk?")
+    parser = job_parser("topic_profile", "Audit Kafka's log directories: report what is on a disk.")
     add = parser.add_argument
     add("--html", metavar="FILE", help="write the report to this file")
-    add("--parquet", metavar="DIR", help="write the tables below this directory")
-    add("--depth", choices=get_args(Depth), help="read records, or only the headers of batches")
-    add("--no-header-names", action="store_true", help="leave names of headers, the only content, out")
+    add("--parquet", metavar="DIR", help="write the tables as Parquet to this directory")
+    add("--depth", choices=get_args(Depth), help="read records, or only batch headers")
+    add("--no-header-names", action="store_true", help="omit the names of headers, the only content in the report")
     add("--plots", type=int, metavar="N", help="plot the N largest topics; 0 plots none")
-    add("--time-zone", metavar="ZONE", help="zone of the hours and times")
+    add("--time-zone", metavar="ZONE", help="time zone of all times")
     return parser
 
 
@@ -123,7 +124,7 @@ def _job(flags: argparse.Namespace) -> None:
 
 
 def _config(flags: argparse.Namespace) -> Config:
-    """Put together the config file and the flags, which win, and check the whole."""
+    """Merge the config file and the flags, which take precedence, and check the result."""
     config = config_file(Config, flags)
     source = input_with_flags(config.input, flags)
     source = source.with_options({name: source.option(name, value) for name, value in _DEFAULT_OPTIONS.items()})
@@ -135,7 +136,7 @@ def _config(flags: argparse.Namespace) -> Config:
     if settings.plots < 0 or settings.most_rows < 1:
         raise ConfigError("plots must not be negative, and most_rows must be at least 1")
     if source.option("view", "records") != "records":
-        raise ConfigError("the audit chooses the views itself; leave the option view out")
+        raise ConfigError("the audit sets the option view itself; remove it")
     for place in filter(None, (output.html, output.parquet)):
         refuse_output_over_input(source.paths, place)
     return Config(source, output, settings, config.spark)
@@ -174,7 +175,7 @@ def _run(config: Config, plan: ReadPlan) -> Profile:
 
 
 def _fill(profile: Profile, spark: SparkSession, config: Config, kept: list[DataFrame]) -> None:
-    """Make the tables, write them where that is asked for, and put their rows into the profile."""
+    """Make the tables, write them as Parquet if configured, and put their rows into the profile."""
     tables = {name: table.persist() for name, table in _tables(spark, config, kept).items()}
     kept.extend(tables.values())
     for name, table in tables.items():
@@ -185,9 +186,9 @@ def _fill(profile: Profile, spark: SparkSession, config: Config, kept: list[Data
 
 
 def _tables(spark: SparkSession, config: Config, kept: list[DataFrame]) -> dict[str, DataFrame]:
-    """Every table; what is gone through several times is kept by Spark, and noted in `kept`."""
+    """Return all tables; frames that are read several times are persisted, and added to `kept`."""
     source = config.input
-    # What a damaged header says is believed only where looking at headers alone is asked for.
+    # Only with depth=headers are headers used without verifying their checksums.
     verify = str(config.profile.depth == "records").lower()
     view = {"view": "batches", "verifyChecksums": source.option("verifyChecksums", verify)}
     headers = source.with_options(view).frame(spark, BATCH_SCHEMA).persist()
@@ -206,7 +207,7 @@ def _tables(spark: SparkSession, config: Config, kept: list[DataFrame]) -> dict[
 
 
 def _completed(spark: SparkSession, source: JobInput, headers: DataFrame, kept: list[DataFrame]) -> DataFrame:
-    """Learn from records what headers do not tell. Only where there are such headers are records read for it."""
+    """Complete headers that do not describe their content from the records; without any, no record is read."""
     topics = [row["topic"] for row in without_counts(headers).select("topic").distinct().collect()]
     if not topics:
         return headers
@@ -219,12 +220,12 @@ def _completed(spark: SparkSession, source: JobInput, headers: DataFrame, kept: 
 
 
 def _damage(spark: SparkSession, source: JobInput, batches: BatchTables, records: RecordTables) -> DataFrame:
-    """The damaged regions. Only where there are any are all bytes read once more to say where."""
+    """Return the damaged regions. Only if there are any, all bytes are read once more to locate them."""
     from pyspark.sql import functions as F
 
     columns = batches.damage().columns
     (found,) = records.table("topics").agg(F.sum("damaged_regions")).collect()
-    # Other modes leave damage out in silence, as far as records go.
+    # With other modes, the records do not show damage.
     if not found[0] and source.option("mode", "").upper() in ("PERMISSIVE", "FAILFAST"):
         return batches.damage().limit(0)
     view = source.with_options({"view": "damage"}).frame(spark)
@@ -232,7 +233,7 @@ def _damage(spark: SparkSession, source: JobInput, batches: BatchTables, records
 
 
 def _write_html(profile: Profile, config: Config) -> None:
-    """Write the page whole or not at all."""
+    """Write the page atomically."""
     plots = config.profile.plots > 0
     if plots and not can_plot():
         print(f"topic_profile: {_NO_PLOTS}", file=sys.stderr)

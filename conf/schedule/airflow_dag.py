@@ -1,8 +1,8 @@
-"""Example of a DAG for Airflow 3: Kafka's logs to Parquet, every night. Copy it into the folder of the DAGs.
+"""Example DAG for Airflow 3: Kafka's logs to Parquet, every night. Copy it to the DAGs folder.
 
-Airflow retries here, so `run_job.sh` starts the job once. Its lock also holds against what cron or a person starts on
-the same machine; where workers are many, `max_active_runs` alone keeps runs apart. The job reads and writes as its
-config says, which every worker of Airflow has to see, and needs no connection of Airflow's.
+Airflow does the retries, so `run_job.sh` starts the job once. Its lock also excludes runs that cron or a person starts
+on the same machine; across several workers, only `max_active_runs` does. The paths in the job's config must be
+accessible on every worker; no Airflow connection is needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ with DAG(
     description="Kafka's log directories to Parquet",
     schedule="15 1 * * *",
     start_date=datetime(2026, 1, 1, tzinfo=UTC),
-    # A run takes all that is new, so nights that were missed need no runs of their own.
+    # A run reads everything new, so missed nights need no runs of their own.
     catchup=False,
     max_active_runs=1,
     default_args={
@@ -35,7 +35,7 @@ with DAG(
     },
     tags=["kafkalog"],
 ):
-    # A config that makes no sense, or a path that is not there, is known here and costs no Spark.
+    # Detects an invalid config or a missing path without starting Spark.
     plan = BashOperator(
         task_id="plan",
         bash_command=f"cd {PROJECT} && python -m spark_jobs.log_to_parquet --config conf/log_to_parquet.toml --dry-run",

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Run a job once for a scheduler: never two runs of it at a time, and again after a failure.
+# Run a job for a scheduler, with a lock against parallel runs and with retries.
 #
 #   conf/schedule/run_job.sh log_to_parquet
 #   conf/schedule/run_job.sh log_to_parquet --dry-run
 #
-# The job is spark_jobs/NAME.py with the config conf/NAME.toml and Spark's settings in conf/; what follows the name
-# goes to the job. Relative paths in the config start at the project's top level.
+# The job is spark_jobs/NAME.py with the config conf/NAME.toml and Spark's settings in conf/; further
+# arguments are passed to the job. Relative paths in the config are relative to the project's top level.
 #
-# Exit status: that of the last attempt (0 done, 1 failed, 2 the config or a flag makes no sense, which another attempt
-# would not mend), or 75 when a run of this job is still at work.
+# Exit status: that of the last attempt (0 success; 1 failure; 2 invalid config or flag, which is not retried), or 75 if
+# another run of this job is active.
 #
 # Variables, with their defaults:
 #   SPARK_SUBMIT=spark-submit   also with flags: SPARK_SUBMIT="spark-submit --master spark://head:7077"
-#   ATTEMPTS=3                  how often the job is started at most
-#   RETRY_SECONDS=300           how long it waits before it starts again
-#   LOCK_DIR=/tmp               where the lock lies; the same for all that start the job, on the same machine
+#   ATTEMPTS=3                  most attempts
+#   RETRY_SECONDS=300           pause between attempts
+#   LOCK_DIR=/tmp               directory of the lock; the same for everything that starts the job on this machine
 set -u
 
 job=${1:?usage: run_job.sh JOB [ARGUMENT...]}
@@ -24,8 +24,8 @@ export SPARK_CONF_DIR="${SPARK_CONF_DIR:-$PWD/conf}"
 
 say() { echo "$(date -u +%Y-%m-%dT%H:%M:%SZ) $job: $*" >&2; }
 
-# The lock is held by the open file, also by Spark, which inherits it: nothing is left to clean up after a crash, and
-# when this script is killed a run that goes on still counts as one.
+# The lock belongs to the open file, which Spark inherits: it needs no cleanup after a crash, and if only this script is
+# killed, it is held until Spark ends.
 exec 9>"${LOCK_DIR:-/tmp}/kafkalog-$job.lock" || exit 2
 if ! flock --nonblock 9; then
     say "the run before this one is still at work"
@@ -35,7 +35,7 @@ fi
 attempt=1
 while true; do
     say "attempt $attempt of ${ATTEMPTS:-3}"
-    # Several words, if flags are given with it.
+    # SPARK_SUBMIT may hold flags, so it is split into words.
     # shellcheck disable=SC2086
     ${SPARK_SUBMIT:-spark-submit} "spark_jobs/$job.py" --config "conf/$job.toml" "$@"
     status=$?

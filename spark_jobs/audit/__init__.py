@@ -1,7 +1,7 @@
-"""What `topic_profile` finds out about log directories, and how it shows it.
+"""The tables of `topic_profile`, and how they are shown.
 
-- `batches` and `records`: the numbers that headers of batches and records give, as DataFrames; `times`: timestamps.
-- `tables`: all tables of the audit, out of these two.
+- `batches` and `records`: statistics of batch headers and of records, as DataFrames; `times`: timestamps.
+- `tables`: all tables of the audit, made from these two.
 - `result`: their rows as plain values.
-- `text`: the audit on a terminal. `html`: the same as one page, with the pictures that `plots` draws.
+- `text`: the audit on a terminal. `html`: the same as one page, with the plots that `plots` draws.
 """

@@ -1,4 +1,4 @@
-"""What an audit learns of batches: one pass over their headers, kept, and the tables made of it."""
+"""Statistics of batches, made from one persisted pass over their headers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BATCH_SCHEMA = (
     " maxTimestamp timestamp, producerId long, producerEpoch int, isTransactional boolean, isControl boolean,"
     " _corrupt_record string"
 )
-"""The columns of ``view=batches`` that the tables are made of."""
+"""The columns of ``view=batches`` that the tables need."""
 
 WRAPPER_SCHEMA = (
     "file string, batchPosition long, offset long, timestamp timestamp, magic int, compression string,"
     " _corrupt_record string"
 )
-"""The columns of records that tell what the headers of compressed messages of formats 0 and 1 do not."""
+"""The columns of records that complete the headers of compressed messages of formats 0 and 1."""
 
 _PLACE = ("topic", "partition")
 _WRAPPER = ("file", "batchPosition")
@@ -31,12 +31,12 @@ _FILE_07 = ".kafka"
 
 
 def without_counts(batches: DataFrame) -> DataFrame:
-    """Those whose headers do not tell how many records they hold."""
+    """Return the batches whose headers do not hold their number of records."""
     return batches.where("_corrupt_record IS NULL AND recordCount IS NULL")
 
 
 def with_wrappers(batches: DataFrame, records: DataFrame) -> DataFrame:
-    """Fill in what the headers of compressed messages of formats 0 and 1 do not tell.
+    """Complete the headers of compressed messages of formats 0 and 1 from their records.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def with_wrappers(batches: DataFrame, records: DataFrame) -> DataFrame:
     Returns
     -------
     DataFrame
-        The batches, with the number, first offset and first time of the records of each. Of one that cannot be
-        decoded they stay null.
+        The batches, with the number, first offset and first timestamp of their records; null if a batch cannot be
+        decoded.
     """
     from pyspark.sql import functions as F
 
@@ -63,12 +63,12 @@ def with_wrappers(batches: DataFrame, records: DataFrame) -> DataFrame:
 
 
 class BatchTables:
-    """The tables that headers alone give.
+    """The tables that need only headers.
 
     Parameters
     ----------
     batches : DataFrame
-        Rows of ``view=batches`` with the columns of `BATCH_SCHEMA`. It is gone through several times.
+        Rows of ``view=batches`` with the columns of `BATCH_SCHEMA`. It is read several times.
     """
 
     def __init__(self, batches: DataFrame) -> None:
@@ -97,7 +97,7 @@ class BatchTables:
         return self._good.groupBy("topic", "magic").agg(*_counts())
 
     def hours(self) -> DataFrame:
-        """A row for each topic and hour of the batches' largest times: bytes on disk, and records as far as told."""
+        """A row for each topic and hour of the largest timestamps of batches: bytes on disk, and records if known."""
         from pyspark.sql import functions as F
 
         hour = F.date_trunc("hour", "maxTimestamp").alias("hour")
@@ -121,10 +121,10 @@ class BatchTables:
         )
 
     def gaps(self) -> DataFrame:
-        """A row for each partition: offsets that no record has, by where they are missing.
+        """A row for each partition: offsets without a record, by where they are missing.
 
-        They are null where a compressed message of formats 0 and 1 does not tell where it begins and how many records
-        it holds, and in Kafka 0.7, whose offsets are positions in bytes.
+        They are null if the first offset and the number of records of a compressed message of formats 0 and 1 are
+        unknown, and in Kafka 0.7, whose offsets are byte positions.
         """
         from pyspark.sql import Window
         from pyspark.sql import functions as F
@@ -149,12 +149,12 @@ class BatchTables:
         return followed.groupBy(*_PLACE).agg(*(F.when(known, value).alias(name) for name, value in sums.items()))
 
     def damage(self) -> DataFrame:
-        """A row for each region that is no batch, as the headers show it."""
+        """A row for each damaged region that was found by reading headers."""
         from pyspark.sql import functions as F
 
         fields = "position long, size long, kind string, reason string, first_offset long, last_offset long"
-        told = F.from_json("_corrupt_record", fields).alias("told")
-        return self._damaged.select(*_PLACE, "file", told).select(*_PLACE, "file", "told.*")
+        region = F.from_json("_corrupt_record", fields).alias("region")
+        return self._damaged.select(*_PLACE, "file", region).select(*_PLACE, "file", "region.*")
 
 
 def _counts() -> list[Column]:
@@ -166,7 +166,7 @@ def _counts() -> list[Column]:
         F.count_distinct("file").alias("segments"),
         F.sum("batchSize").alias("bytes"),
         F.count(F.lit(1)).alias("batches"),
-        # A sum without those that do not tell would look like all.
+        # Null if any count is unknown: a partial sum would look complete.
         F.when(F.count_if(F.col("recordCount").isNull()) == 0, F.coalesce(F.sum(data_records), F.lit(0))).alias(
             "header_records"
         ),
@@ -185,7 +185,7 @@ def _offsets() -> list[Column]:
     from pyspark.sql import functions as F
 
     return [
-        # Null if the first batch does not tell where it begins.
+        # Null if the first offset of the first batch is unknown.
         F.min_by("batchBaseOffset", "batchLastOffset").alias("first_offset"),
         F.max("batchLastOffset").alias("last_offset"),
     ]

@@ -1,4 +1,4 @@
-"""An audit as one HTML page that needs nothing else: no script, no network, pictures inside.
+"""The audit as one self-contained HTML page: no scripts, no network, embedded plots.
 
 Every name that comes from a disk is escaped, and the page forbids itself to load anything.
 """
@@ -58,12 +58,12 @@ def html_report(profile: Profile, *, plots: bool) -> str:
     ----------
     profile : Profile
     plots : bool
-        Whether to draw the largest topics, for which matplotlib has to be there.
+        Whether to plot the largest topics; needs matplotlib.
 
     Returns
     -------
     str
-        A whole document.
+        A complete document.
     """
     sections = [section for section in SECTIONS if len(section.shown_columns(section.rows(profile))) > 1]
     return "\n".join(
@@ -169,13 +169,13 @@ def _plots(profile: Profile) -> Iterator[str]:
     yield '<h2 id="plots">Topics one by one</h2>'
     others = profile.cut.get("topics", len(profile.topics)) - len(profile.plotted)
     if others > 0:
-        yield f"<p>The {len(profile.plotted)} largest; {others:,} more are in the tables alone.</p>"
+        yield f"<p>The {len(profile.plotted)} largest; {others:,} more are only in the tables.</p>"
     for topic in profile.plotted:
         yield f"<h3>{_text(topic_text(topic))}</h3>"
         pictures = plots_of_topic(profile, topic)
         yield from (_figure(picture) for picture in pictures)
         if not pictures:
-            yield "<p>Nothing to draw: no record carries a time, and there is one partition.</p>"
+            yield "<p>No plots: no record has a timestamp, and there is one partition.</p>"
     yield "</section>"
 
 
@@ -186,5 +186,5 @@ def _figure(picture: Plot) -> str:
 
 
 def _text(text: str) -> str:
-    """Text for any place of the page: what is markup is escaped, and what cannot be seen is written out."""
+    """Escape text for the page: markup, and characters that are not printable."""
     return escape(printable(text), quote=True)

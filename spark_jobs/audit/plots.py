@@ -1,4 +1,4 @@
-"""The plots of an audit, as pictures that a page can hold; matplotlib draws them, if it is there."""
+"""The plots of an audit, as SVG for the page; drawn by matplotlib, if it is installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spark_jobs.common.summary import size_text
 __all__ = ["Plot", "can_plot", "plots_of_topic", "topics_plot"]
 
 _BLUE, _ORANGE, _GREY = "#1f5f99", "#b3541e", "#5b6770"
-"""Apart also for those who see few colours, and dark enough on white."""
+"""Distinguishable with colour blindness, and dark enough on white."""
 _MOST_BARS = 200
 _LONGEST_NAME = 40
 _DAY = timedelta(days=1)
@@ -25,14 +25,15 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture and what it shows, for those who cannot see it.
+    """A plot with its title and alternative text.
 
     Attributes
     ----------
     svg : bytes
     title : str
-        Stands above it.
+        Shown above it.
     words : str
+        The alternative text.
     """
 
     svg: bytes
@@ -41,12 +42,12 @@ class Plot:
 
 
 def can_plot() -> bool:
-    """Whether matplotlib is there."""
+    """Return whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 
 
 def topics_plot(topics: Sequence[Row]) -> Plot | None:
-    """The bytes of the topics, the largest first; None if there is only one."""
+    """Plot the bytes of the topics, the largest first; None if there is only one."""
     if len(topics) < 2:
         return None
     names = [_short(row["topic"]) for row in topics][::-1]
@@ -60,12 +61,12 @@ def topics_plot(topics: Sequence[Row]) -> Plot | None:
     _bytes_axis(axes.xaxis, max(sizes))
     _bare(axes)
     axes.grid(False, axis="y")
-    told = ", ".join(f"{name} {size_text(size)}" for name, size in zip(names[::-1][:5], sizes[::-1][:5], strict=True))
-    return Plot(_svg(figure), "Bytes on disk by topic", f"Bytes on disk by topic: {told}.")
+    shown = ", ".join(f"{name} {size_text(size)}" for name, size in zip(names[::-1][:5], sizes[::-1][:5], strict=True))
+    return Plot(_svg(figure), "Bytes on disk by topic", f"Bytes on disk by topic: {shown}.")
 
 
 def plots_of_topic(profile: Profile, topic: str | None) -> list[Plot]:
-    """The plots of one topic, as far as there is something to show."""
+    """Return the plots of one topic that have something to show."""
     name = "(no topic)" if topic is None else printable(topic)
     of_topic = [row for row in profile.hours if row["topic"] == topic and row["hour"] is not None]
     sizes = [row for row in profile.sizes if row["topic"] == topic]
@@ -75,7 +76,7 @@ def plots_of_topic(profile: Profile, topic: str | None) -> list[Plot]:
 
 
 def _throughput(name: str, hours: Sequence[Row]) -> Plot | None:
-    """Records and bytes on disk by hour, or by day where the hours are many; bytes alone where records are unknown."""
+    """Plot records and bytes on disk by hour, or by day if there are many hours; only bytes if records are unknown."""
     hours = sorted(hours, key=lambda row: row["hour"])
     if not hours:
         return None
@@ -96,7 +97,7 @@ def _throughput(name: str, hours: Sequence[Row]) -> Plot | None:
         _counts_axis(axes.yaxis)
     lower.set_ylabel(f"on disk / {word}")
     _bytes_axis(lower.yaxis, max(row.get("bytes") or 0 for row in hours))
-    # A single bar would fill the picture.
+    # Otherwise a single bar would fill the plot.
     lower.set_xlim(times[0] - 2 * step, times[-1] + 3 * step)
     _time_axis(lower.xaxis)
     key = "records" if is_counted else "bytes"
@@ -121,7 +122,7 @@ def _by_day(hours: Sequence[Row]) -> list[Row]:
 
 
 def _sizes(name: str, sizes: Sequence[Row]) -> Plot | None:
-    """How many records have which size, by powers of two."""
+    """Plot the number of records by size, in powers of two."""
     doubled = {kind: _by_power([row for row in sizes if row["of"] == kind]) for kind in ("key", "value")}
     if not any(doubled.values()):
         return None
@@ -139,17 +140,17 @@ def _sizes(name: str, sizes: Sequence[Row]) -> Plot | None:
     _counts_axis(axes.yaxis)
     _bare(axes)
     axes.legend(frameon=False, fontsize=9)
-    told = [
+    parts = [
         f"most {kind}s have from {_power_text(max(powers, key=powers.__getitem__))} bytes to below the next power"
         for kind, powers in doubled.items()
         if powers
     ]
-    words = f"Sizes of keys and values of {name}, by powers of two: {', '.join(told)}."
+    words = f"Sizes of keys and values of {name}, by powers of two: {', '.join(parts)}."
     return Plot(_svg(figure), "Sizes of keys and values", words)
 
 
 def _by_power(sizes: Sequence[Row]) -> dict[int, int]:
-    """Records by the number of bits of their size: 0, 1, 2 to 3, 4 to 7, and so on."""
+    """Sum records by the bit length of their size: 0, 1, 2 to 3, 4 to 7, and so on."""
     powers: dict[int, int] = {}
     for row in sizes:
         power = int(row["size"]).bit_length()
@@ -158,13 +159,13 @@ def _by_power(sizes: Sequence[Row]) -> dict[int, int]:
 
 
 def _power_text(power: int) -> str:
-    """The smallest size with this many bits."""
+    """Format the smallest size of this bit length."""
     first = 0 if power == 0 else 1 << power - 1
     return str(first) if first < 1024 else size_text(first).replace(".0", "")
 
 
 def _balance(name: str, partitions: Sequence[Row]) -> Plot | None:
-    """The bytes of the partitions, in order; None if there is only one."""
+    """Plot the bytes of the partitions, in order; None if there is only one."""
     if len(partitions) < 2 or len(partitions) > _MOST_BARS:
         return None
     partitions = sorted(partitions, key=lambda row: (row["partition"] is None, row["partition"]))
@@ -192,9 +193,9 @@ def _short(topic: str | None) -> str:
 
 
 def _figure(width: float, height: float) -> Any:
-    # Without pyplot: it keeps figures, and asks for a screen.
+    # Without pyplot, which keeps figures and looks for a display.
     matplotlib, figure = import_module("matplotlib"), import_module("matplotlib.figure")
-    # The same data give the same file, and letters are drawn, so that no font has to be there.
+    # Equal data give equal files; text is drawn as paths, so that no font is needed.
     matplotlib.rcParams.update({"svg.hashsalt": "kafkalog", "svg.fonttype": "path", "font.size": 9})
     return figure.Figure(figsize=(width, height), layout="constrained")
 
@@ -214,7 +215,7 @@ def _bare(axes: Any) -> None:
 
 
 def _bytes_axis(axis: Any, largest: int) -> None:
-    """Ticks at multiples of a power of two, of which there are three to seven."""
+    """Set three to seven ticks, at multiples of a power of two."""
     ticker = import_module("matplotlib.ticker")
     axis.set_major_locator(ticker.MultipleLocator(1 << max(largest.bit_length() - 3, 0)))
     axis.set_major_formatter(lambda value, _: size_text(int(value)).replace(".0", "") if value >= 0 else "")

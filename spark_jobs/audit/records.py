@@ -1,4 +1,4 @@
-"""What an audit learns of records: one pass over them, grouped in several ways at once."""
+"""Statistics of records, made in one pass with several groupings."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SETS = {
     "key_sizes": ("topic", "key_bucket"),
     "headers": ("topic", "header_names"),
 }
-"""By what records are grouped, for each table. Everything counted is plain numbers, so that groups stay small."""
+"""The grouping columns of each table. All aggregates are numbers, so that groups stay small."""
 
 _EXACT_BELOW = 256
-"""Sizes below this are counted one by one, larger ones together with those that have the same first eight bits."""
+"""Smaller sizes are counted exactly; larger ones are grouped by their first eight bits."""
 _KEY_COUNT_ERROR = 0.02
 
 
 def record_schema(*, keys: bool) -> str:
-    """The columns of records that the tables are made of; values are never among them."""
+    """Return the columns of records that the tables need; values are never among them."""
     columns = (
         "topic string, partition int, timestamp timestamp, headers array<struct<key:string,value:binary>>,"
         " magic int, compression string, keySize int, valueSize int, isTransactional boolean, _corrupt_record string"
@@ -40,14 +40,14 @@ def record_schema(*, keys: bool) -> str:
 
 
 class RecordTables:
-    """The tables that a pass over all records gives.
+    """The tables that need a pass over all records.
 
     Parameters
     ----------
     records : DataFrame
         With the columns of `record_schema`.
     header_names : bool
-        Whether names of headers are kept.
+        Whether to count header names.
     """
 
     def __init__(self, records: DataFrame, *, header_names: bool) -> None:
@@ -58,16 +58,16 @@ class RecordTables:
         grouped = prepared.groupingSets(sets, *_GROUPED)
         counted = grouped.agg(F.grouping_id().alias("grouping"), *_counts("key_hash" in prepared.columns))
         self.all = counted.persist()
-        """Every group of every table; read from disk but once."""
+        """The groups of all tables, persisted so that records are read only once."""
 
     def table(self, name: str) -> DataFrame:
-        """The groups of one table, with the columns that they are grouped by and those that are counted."""
+        """Return the groups of one table: its grouping columns and the aggregates."""
         wanted = _SETS[name]
         aside = [column for column in _GROUPED if column not in wanted]
         return self.all.where(f"grouping = {_grouping_of(wanted)}").drop("grouping", *aside)
 
     def headers(self) -> DataFrame:
-        """A row for each topic and name of a header: in how many records it is, and how often."""
+        """A row for each topic and header name: the number of records with it, and of its occurrences."""
         from pyspark.sql import functions as F
 
         listed = self.table("headers").where("header_names IS NOT NULL")
@@ -79,7 +79,7 @@ class RecordTables:
         )
 
     def sizes(self) -> DataFrame:
-        """A row for each topic, of keys and of values, and size: how many records have it."""
+        """A row for each topic, key or value, and size: the number of records."""
         from pyspark.sql import functions as F
 
         pieces = [
@@ -105,13 +105,13 @@ class RecordTables:
 
 
 def _grouping_of(columns: Sequence[str]) -> int:
-    """What ``grouping_id()`` gives: a bit for each column that is not grouped by, the first one highest."""
+    """Return the ``grouping_id()`` of columns: a bit for each column that is not grouped by, the first one highest."""
     bits = ["0" if name in columns else "1" for name in _GROUPED]
     return int("".join(bits), 2)
 
 
 def _prepared(records: DataFrame, *, header_names: bool) -> DataFrame:
-    """The few numbers of each record that are counted."""
+    """Return the columns of each record that are aggregated."""
     from pyspark.sql import functions as F
 
     header_bytes = F.aggregate(
@@ -144,7 +144,7 @@ def _prepared(records: DataFrame, *, header_names: bool) -> DataFrame:
 
 
 def _bucket(size: str) -> Column:
-    """The size without its lower bits, of which at most one in 128 is lost."""
+    """Round a size down to its first eight bits, an error of less than 1 in 128."""
     from pyspark.sql import functions as F
 
     step = F.pow(F.lit(2.0), F.floor(F.log2(size)) - 7)

@@ -1,4 +1,4 @@
-"""An audit as plain values: what terminal, JSON and HTML show."""
+"""An audit as plain values, for the terminal, JSON and HTML."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Profile", "Row", "collected", "largest_topics"]
 Row = dict[str, Any]
 
 _MOST = {"codecs": 10_000, "formats": 10_000, "partitions": 10_000, "topics": 10_000, "damage": 1_000}
-"""Rows of a table that are shown at most; Parquet has all."""
+"""The most rows that are kept of a table; Parquet has all."""
 
 
 @dataclass
 class Profile:
-    """All that an audit found, or the larger part of it where there is very much.
+    """The results of an audit; of long tables, the first rows.
 
     Attributes
     ----------
@@ -28,17 +28,17 @@ class Profile:
     depth : str
         ``records``, or ``headers`` where records were not read.
     time_zone : str
-        Of all times, which carry no zone themselves.
+        Time zone of all timestamps, which are without time zone.
     seconds : float
     segments, splits : int
-        Of the plan.
+        As planned.
     warnings, skipped : list of str
     topics, partitions, codecs, formats, hours, sizes, headers, producers, damage : list of dict
         The rows of the tables, the largest first.
     cut : dict of str to int
-        Tables of which not all rows are here, with how many there are.
+        Number of rows of the tables that were cut.
     plotted : list of str or None
-        The topics that `hours` and `sizes` are about, the largest.
+        The topics in `hours` and `sizes`, the largest first.
     """
 
     input: list[str]
@@ -62,38 +62,38 @@ class Profile:
     plotted: list[str | None] = field(default_factory=list)
 
     def total(self, name: str) -> int:
-        """The sum of a column of the topics."""
+        """Return the sum of a column over all topics."""
         return sum(row.get(name) or 0 for row in self.topics)
 
     @property
     def records(self) -> int | None:
-        """How many records there are; None if headers alone were read and do not tell it of every topic."""
+        """Number of records; None if it is unknown for any topic, because only headers were read."""
         return None if any(row.get("records") is None for row in self.topics) else self.total("records")
 
     @property
     def damaged_regions(self) -> int:
-        """How many damaged regions there are, also those that are not shown."""
+        """Number of damaged regions, including those that are not shown."""
         return self.cut.get("damage", len(self.damage))
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole as plain values, for JSON."""
+        """Return all results as plain values, for JSON."""
         totals = {name: self.total(name) for name in ("segments", "bytes", "batches")}
         return {**asdict(self), "totals": {**totals, "records": self.records}}
 
 
 def collected(profile: Profile, tables: Mapping[str, DataFrame], *, plots: int, most_rows: int) -> Profile:
-    """Put the rows of the tables into the profile.
+    """Fill a profile with the rows of the tables.
 
     Parameters
     ----------
     profile : Profile
-        Is filled, and given back.
+        Filled in place, and returned.
     tables : mapping
-        Of `profile_tables`.
+        From `profile_tables`.
     plots : int
-        Hours and sizes are taken of so many topics, the largest ones.
+        Number of topics, the largest ones, whose hours and sizes are kept.
     most_rows : int
-        So many headers and producers are taken.
+        Number of headers and producers that are kept.
     """
     for name, order in _ORDERS.items():
         if name in tables:
@@ -115,7 +115,7 @@ _ORDERS: dict[str, Sequence[str]] = {
     "producers": ("topic", "-batches", "producer_id"),
     "damage": ("topic", "partition", "file", "position"),
 }
-"""How the rows of each table are sorted; a minus is for the largest first."""
+"""The sort order of each table; a minus sorts descending."""
 
 
 def _sorted_by(names: Sequence[str]) -> list[Column]:
@@ -132,7 +132,7 @@ def _take(profile: Profile, name: str, table: DataFrame, most: int) -> None:
 
 
 def _as_shown(table: DataFrame) -> DataFrame:
-    """Give times as they read in the session's zone, and not as in that of this computer."""
+    """Convert timestamps to local times of the session's zone; collected as is, they would be in this computer's."""
     times = [field.name for field in table.schema if field.dataType.typeName() == "timestamp"]
     return table.withColumns({name: table[name].cast("timestamp_ntz") for name in times})
 
@@ -146,6 +146,6 @@ def _one_of(topics: Sequence[str | None]) -> Column:
 
 
 def largest_topics(topics: Sequence[Row], count: int) -> list[str | None]:
-    """The names of the topics with the most bytes."""
+    """Return the names of the topics with the most bytes."""
     ordered = sorted(topics, key=lambda row: -(row.get("bytes") or 0))
     return [row["topic"] for row in ordered[:count]]

@@ -1,4 +1,4 @@
-"""The tables of an audit, as DataFrames: what is written as Parquet, and what the report shows the largest rows of."""
+"""The tables of an audit, as DataFrames: written to Parquet in full, shown in the report by their first rows."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _OF_RECORDS = (
     "damaged_regions",
     "damaged_bytes",
 )
-"""What only a pass over the records tells."""
+"""Columns that need a pass over the records."""
 
 
 def profile_tables(batches: BatchTables, records: RecordTables | None, damage: DataFrame) -> dict[str, DataFrame]:
-    """Give every table by its name.
+    """Return all tables, by name.
 
     Parameters
     ----------
     batches : BatchTables
     records : RecordTables or None
-        None where only headers are read; then records are counted by the headers.
+        None if only headers are read; records are then counted from headers.
     damage : DataFrame
         A row for each damaged region.
     """
@@ -73,21 +73,21 @@ def _gaps_of_topics(gaps: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     summed = ("missing_inside_batches", "missing_between_batches", "missing_between_segments", "gaps")
-    # A sum without the partitions that do not tell would look like all.
+    # Null if any count is unknown: a partial sum would look complete.
     sums = {name: F.when(F.count_if(F.col(name).isNull()) == 0, F.sum(name)) for name in summed}
     return gaps.groupBy("topic").agg(*(value.alias(name) for name, value in sums.items()))
 
 
 def _counted(table: DataFrame) -> DataFrame:
-    """Take the headers' word for how many records there are."""
+    """Use the record counts of headers."""
     return table.withColumnRenamed("header_records", "records")
 
 
 def _with_records(table: DataFrame, counted: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Add what the records tell; their own times are closer than those of the headers."""
+    """Add the statistics of records; their timestamps are more exact than those of headers."""
     from pyspark.sql import functions as F
 
-    # Damage has a place, and neither codec nor hour.
+    # A damaged region has a topic and partition, but no codec, format or hour.
     wanted = "records > 0 OR damaged_regions > 0" if set(keys) <= set(_PLACE) else "records > 0"
     renamed = counted.where(wanted).select(
         *keys, "records", *_OF_RECORDS, F.col("first_time").alias("first_seen"), F.col("last_time").alias("last_seen")
@@ -102,7 +102,7 @@ def _with_records(table: DataFrame, counted: DataFrame, keys: Sequence[str]) -> 
 
 
 def _with_ratio(codecs: DataFrame) -> DataFrame:
-    """Add how many bytes of keys, values and headers a byte on disk holds."""
+    """Add the bytes of keys, values and headers, and their ratio to the bytes on disk."""
     from pyspark.sql import functions as F
 
     content = reduce(lambda one, other: one + other, (F.coalesce(name, F.lit(0)) for name in _CONTENT))
@@ -112,13 +112,13 @@ def _with_ratio(codecs: DataFrame) -> DataFrame:
 
 
 def _joined(left: DataFrame, right: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Join in full by keys of which null is a value like any other, as the topic of a segment outside of one is."""
+    """Full outer join by keys that may be null: the topic of a segment outside of any topic is."""
     from pyspark.sql import functions as F
 
     others = [name for name in right.columns if name not in keys]
     renamed = right.select(*(F.col(name).alias(f"_right_{name}") for name in keys), *others)
     same: Column = reduce(and_, (F.col(name).eqNullSafe(F.col(f"_right_{name}")) for name in keys))
-    # A row that is only on one side has nulls for the other side's keys, which then are no values.
+    # In a row that is only on one side, the keys of the other side are null.
     joined = left.withColumn("_is_left", F.lit(True)).join(renamed, same, "full")
     chosen = [F.when(F.col("_is_left"), F.col(name)).otherwise(F.col(f"_right_{name}")).alias(name) for name in keys]
     return joined.select(*chosen, *(name for name in left.columns if name not in keys), *others)

@@ -1,4 +1,4 @@
-"""An audit on a terminal, and what its columns are called for people."""
+"""The audit on a terminal, and the titles and columns of the report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_jobs.common.summary import size_text, table_text
 __all__ = ["SECTIONS", "Section", "cell", "print_profile", "topic_text"]
 
 _MOST_LINES = 40
-"""Rows of a table on a terminal; HTML, JSON and Parquet have more."""
+"""The most rows of a table on the terminal; HTML, JSON and Parquet have more."""
 
 
 class Section:
@@ -24,11 +24,11 @@ class Section:
     table : str
         Its name in the profile.
     title, words : str
-        What it is called, and what it means in a sentence or two.
+        Title, and a sentence or two that explain the table.
     columns : sequence of (str, str, callable)
-        Head, the row's key, and how its value is written.
+        Head, key of the row, and function that formats the value.
     on_terminal : bool
-        Whether it is printed, too.
+        Whether it is also printed.
     """
 
     def __init__(
@@ -47,58 +47,58 @@ class Section:
         self.on_terminal = on_terminal
 
     def rows(self, profile: Profile) -> list[Row]:
-        """Its rows."""
+        """Return its rows."""
         found: list[Row] = getattr(profile, self.table)
         return found
 
     def shown_columns(self, rows: Sequence[Row]) -> list[tuple[str, str, Callable[[Any], str]]]:
-        """The columns that the rows have; without a pass over the records some are missing."""
+        """Return the columns that the rows have; without a pass over the records, some are missing."""
         return [column for column in self.columns if rows and column[1] in rows[0]]
 
 
 def topic_text(topic: object) -> str:
-    """A topic's name as it may be printed."""
+    """Return a topic name for display."""
     return "(no topic)" if topic is None else printable(str(topic))
 
 
 def cell(row: Row, key: str, write: Callable[[Any], str]) -> str:
-    """A value as text; nothing for null where there is none, and a word where it could not be learned."""
+    """Format a value: null is empty text if there is no value, and ``unknown`` if there is one."""
     value = row[key]
-    # Segments outside of any topic have null for one.
+    # The topic of a segment outside of any topic is null.
     if value is not None or write is topic_text:
         return write(value)
     return "unknown" if _is_unknown(row, key) else ""
 
 
 def _is_unknown(row: Row, key: str) -> bool:
-    """Whether there is a value that headers do not tell. Messages of format 0 have no times."""
+    """Return whether a null stands for a value that headers do not hold. Messages of format 0 have no timestamps."""
     if key == "first_time":
         return row.get("last_time") is not None
     return key in _LEARNED and bool(row.get("batches"))
 
 
 def count_text(value: int) -> str:
-    """A count with thousands apart."""
+    """Format a count with thousands separators."""
     return f"{value:,}"
 
 
 def time_text(value: datetime) -> str:
-    """A time to the second; its zone is the job's."""
+    """Format a time to the second, in the time zone of the job."""
     return value.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def name_text(value: str) -> str:
-    """The name of a header, which may be empty."""
+    """Format a header name, which may be empty."""
     return printable(value) if value else '""'
 
 
 def ratio_text(value: float) -> str:
-    """How many times larger the content is than what it takes on disk."""
+    """Format the ratio of content to bytes on disk."""
     return f"{value:.2f}"
 
 
 def list_text(values: Sequence[object]) -> str:
-    """Values with commas between them."""
+    """Join values by commas."""
     return ", ".join(str(each) for each in values)
 
 
@@ -113,7 +113,7 @@ _LEARNED = frozenset(
         "largest_gap",
     }
 )
-"""Columns that are never null where a batch is, unless nothing tells them."""
+"""Columns that are null in a row with batches only if their value is unknown."""
 
 _COUNT, _SIZE, _TIME, _TEXT, _TOPIC = count_text, size_text, time_text, lambda value: printable(str(value)), topic_text
 
@@ -121,8 +121,8 @@ SECTIONS = (
     Section(
         "topics",
         "Topics",
-        "What there is of each topic, the largest first. Records do not count transaction markers; times are those of "
-        "records, the first and the last.",
+        "All topics, the largest first. Records do not include transaction markers; First and Last are timestamps of "
+        "records.",
         [
             ("Topic", "topic", _TOPIC),
             ("Partitions", "partitions", _COUNT),
@@ -140,8 +140,8 @@ SECTIONS = (
     Section(
         "codecs",
         "Codecs",
-        "Ratio is bytes of keys, values and headers over bytes on disk: above 1 the codec saves space, below 1 what "
-        "batches cost beside their content shows.",
+        "Ratio is bytes of keys, values and headers divided by bytes on disk: above 1 the codec saves space, below 1 "
+        "the overhead of batches is larger than the savings.",
         [
             ("Topic", "topic", _TOPIC),
             ("Codec", "compression", _TEXT),
@@ -156,8 +156,8 @@ SECTIONS = (
     Section(
         "topics",
         "Keys and values",
-        "Sizes in bytes; median and 99th percentile to within 1 %. Distinct keys are estimated, to within a few per "
-        "cent. A tombstone is a record without a value.",
+        "Sizes in bytes; median and 99th percentile to within 1 %. Distinct keys are an estimate, to within a few "
+        "percent. A tombstone is a record without a value.",
         [
             ("Topic", "topic", _TOPIC),
             ("Distinct keys", "distinct_keys", _COUNT),
@@ -177,16 +177,16 @@ SECTIONS = (
     Section(
         "topics",
         "Missing offsets",
-        "Offsets without a record. Inside batches and between batches of a segment, compaction took them; between "
-        "segments it may as well be a segment that is not there. Headers of compressed messages of formats 0 and 1 do "
-        "not tell it: it is unknown where their records were not read, and in Kafka 0.7, whose offsets are positions.",
+        "Offsets without a record. Inside of batches and between batches of a segment, compaction removed them; "
+        "between segments, a segment may also be missing. Headers of compressed messages of formats 0 and 1 do not "
+        "hold the counts: unknown if the records were not read, and in Kafka 0.7, whose offsets are byte positions.",
         [
             ("Topic", "topic", _TOPIC),
             ("Gaps", "gaps", _COUNT),
             ("Inside batches", "missing_inside_batches", _COUNT),
             ("Between batches", "missing_between_batches", _COUNT),
             ("Between segments", "missing_between_segments", _COUNT),
-            ("Batches that do not tell", "uncounted_batches", _COUNT),
+            ("Uncounted batches", "uncounted_batches", _COUNT),
             ("Empty batches", "empty_batches", _COUNT),
         ],
         on_terminal=True,
@@ -194,7 +194,7 @@ SECTIONS = (
     Section(
         "partitions",
         "Partitions",
-        "The same by partition.",
+        "The same for each partition.",
         [
             ("Topic", "topic", _TOPIC),
             ("Partition", "partition", _COUNT),
@@ -211,7 +211,7 @@ SECTIONS = (
     Section(
         "partitions",
         "Offsets",
-        "Where each partition begins and ends, and what is missing in between.",
+        "First and last offset of each partition, and missing offsets between them.",
         [
             ("Topic", "topic", _TOPIC),
             ("Partition", "partition", _COUNT),
@@ -227,7 +227,7 @@ SECTIONS = (
     Section(
         "formats",
         "Formats",
-        "Batches by the version of their format, which is what Kafka calls magic.",
+        "Batches by format version, which Kafka calls magic.",
         [
             ("Topic", "topic", _TOPIC),
             ("Format", "magic", _COUNT),
@@ -239,8 +239,8 @@ SECTIONS = (
     Section(
         "headers",
         "Headers",
-        "Names of headers: in how many records each one is, and how often in all. Of the content of records, this is "
-        "all that is in this report.",
+        "Header names: the number of records with each, and of all occurrences. Of the content of records, only these "
+        "names are in this report.",
         [
             ("Topic", "topic", _TOPIC),
             ("Name", "name", name_text),
@@ -251,7 +251,7 @@ SECTIONS = (
     Section(
         "producers",
         "Producers",
-        "Idempotent and transactional producers by their ids. Other producers leave no name. Markers end transactions.",
+        "Idempotent and transactional producers by id. Other producers have no id. Markers end transactions.",
         [
             ("Topic", "topic", _TOPIC),
             ("Producer", "producer_id", str),
@@ -269,8 +269,8 @@ SECTIONS = (
     Section(
         "damage",
         "Damage",
-        "Regions of files that are no batch, or a batch with a wrong checksum or content, with the offsets that may be "
-        "lost.",
+        "Regions of files that are not a batch, or a batch with a wrong checksum or invalid content, and the offsets "
+        "that may be lost.",
         [
             ("Topic", "topic", _TOPIC),
             ("Partition", "partition", _COUNT),
@@ -287,11 +287,11 @@ SECTIONS = (
 
 
 def print_profile(profile: Profile) -> None:
-    """Print the tables that are for a terminal, and what there is to note."""
+    """Print the tables that are for the terminal, and the notes."""
     for section in SECTIONS:
         rows = section.rows(profile)
         columns = section.shown_columns(rows)
-        # What is only the topic's name has nothing to say of it.
+        # A table with no other column than the topic is skipped.
         if section.on_terminal and len(columns) > 1:
             heads = [head for head, _, _ in columns]
             lines = [[cell(row, key, write) for _, key, write in columns] for row in rows[:_MOST_LINES]]

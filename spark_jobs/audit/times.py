@@ -1,4 +1,4 @@
-"""Times that people and Python can read."""
+"""Timestamps within the range of Python's datetime."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["readable_time"]
 
 
 def readable_time(name: str) -> Column:
-    """The time in a column; null where a record claims one before the year 1 or after the year 9999."""
+    """Return a timestamp column with null for times before the year 1 or after the year 9999."""
     from pyspark.sql import functions as F
 
     time = F.col(name)
-    # A day is left at both ends for zones.
+    # A margin of a day at both ends for time zones.
     first, last = (F.lit(text).cast("timestamp") for text in ("0001-01-02 00:00:00", "9999-12-30 00:00:00"))
     return F.when(time.between(first, last), time)

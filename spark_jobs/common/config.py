@@ -1,8 +1,8 @@
 """Config files of the jobs: TOML, checked strictly, into frozen dataclasses.
 
-A key that no dataclass has, or a value of another type, is an error that names
-the file, the key and what would do. Nothing is ever ignored, since a job that
-runs every night with a misspelled key is worse than one that does not start.
+An unknown key or a value of the wrong type is an error that names the file, the
+key and what is allowed. Nothing is ignored: a job that runs every night with a
+misspelt key is worse than one that does not start.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["ConfigError", "build", "load", "option_strings", "overlap", "refuse_
 
 T = TypeVar("T")
 
-# How a type is called in an error message.
+# Names of types in error messages.
 _TYPE_NAMES = {str: "a string", int: "a whole number", bool: "true or false"}
 
 
 class ConfigError(ValueError):
-    """A config file or a flag that says something no job understands."""
+    """Invalid config file or flag."""
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def load(path: Path) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        If the file cannot be read or is no TOML.
+        If the file cannot be read or is not valid TOML.
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -45,14 +45,14 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
-    """Make a dataclass of a table, whose keys are exactly the dataclass's fields.
+    """Build a dataclass from a table, whose keys must be fields of the dataclass.
 
     Parameters
     ----------
     kind : type
         A dataclass; a field that is itself a dataclass takes a table.
     table : mapping
-        What the file says.
+        The parsed table.
     where : str
         The file, or the table in it, for the error message.
 
@@ -93,7 +93,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
 
 
 def _expect(kind: type[T], value: object, where: str, wanted: str) -> T:
-    # TOML's true is Python's True, which Python also takes for a whole number.
+    # In Python, True is an int as well.
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ConfigError(f"{where} must be {wanted}, not {json.dumps(value, default=str)}")
     return value
@@ -107,7 +107,7 @@ def _choice(choices: tuple[str, ...], value: object, where: str) -> str:
 
 
 def option_strings(table: Mapping[str, Any], where: str) -> dict[str, str]:
-    """Give the reader's options as Spark takes them, which is as strings.
+    """Return the reader's options as strings, as Spark takes them.
 
     A table becomes JSON (``startingOffsets = { orders = { 0 = 23 } }``), a list
     of strings is joined by commas (``subscribe = ["a", "b"]``).
@@ -131,9 +131,9 @@ def _option_string(value: object, where: str) -> str:
 
 
 def refuse_output_over_input(inputs: Sequence[str], output: str) -> None:
-    """Refuse an output that is, holds or lies in an input: a log directory is never written to.
+    """Reject an output that is, contains or lies in an input: a log directory is never written to.
 
-    Only local paths are compared; a glob is compared by what stands before its first wildcard.
+    Only local paths are compared; a glob is compared by the part before its first wildcard.
     """
     for path in (part.strip() for text in inputs for part in text.split(",")):
         if overlap(path, output):
@@ -141,7 +141,7 @@ def refuse_output_over_input(inputs: Sequence[str], output: str) -> None:
 
 
 def overlap(first: str, second: str) -> bool:
-    """Tell whether two local paths are one, or one lies in the other."""
+    """Return whether two local paths are equal, or one lies in the other."""
     one, other = _local(first), _local(second)
     return one is not None and other is not None and (one == other or one in other.parents or other in one.parents)
 
@@ -150,5 +150,5 @@ def _local(path: str) -> Path | None:
     if "://" in path:
         return None
     plain = re.split(r"[*?\[{]", path.removeprefix("file:"), maxsplit=1)
-    # A wildcard may start inside a name, which is then no directory of its own.
+    # A wildcard inside a name: compare the parent directory of that name.
     return (Path(plain[0]) if len(plain) == 1 else Path(f"{plain[0]}_").parent).resolve()

@@ -1,7 +1,7 @@
 """Why a job failed, in one line.
 
-Spark wraps what a Python worker raises in pages of Java and Python stack
-traces. The line that matters ends the first Python traceback; this finds it.
+Spark wraps an exception of a Python worker in pages of Java and Python stack
+traces. The cause is the last line of the first Python traceback; it is extracted here.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _OWN = re.compile(r"kafkalog_source\.errors\.(\w+)")
 
 
 def own_kind(error: BaseException) -> type[KafkaLogError] | None:
-    """Find which error of kafkalog a Python worker raised that Spark reports.
+    """Return the class of kafkalog error that a Python worker raised, from the exception of Spark.
 
     Parameters
     ----------
     error : BaseException
-        Of Spark.
+        The exception of Spark.
 
     Returns
     -------
     type or None
-        None if it was another error than one of kafkalog.
+        None if it is not an error of kafkalog.
     """
     raised = _RAISED.search(str(error))
     named = None if raised is None else _OWN.match(raised[1])
@@ -40,13 +40,13 @@ def own_kind(error: BaseException) -> type[KafkaLogError] | None:
 
 
 def one_line(error: BaseException) -> str:
-    """Give the reason of a failure as a single printable line.
+    """Return the reason of a failure as a single printable line.
 
     Parameters
     ----------
     error : BaseException
-        What reached the job: an error of kafkalog, one of Spark that may carry
-        a Python worker's, or any other.
+        An error of kafkalog, one of Spark that may wrap that of a Python worker,
+        or any other.
 
     Returns
     -------
@@ -58,6 +58,6 @@ def one_line(error: BaseException) -> str:
     if raised is not None:
         return printable(raised[1].removeprefix("kafkalog_source.errors."))
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
-    # Py4J says which call failed, and then on a line of its own what Java said.
+    # Py4J names the call that failed, and then, on a separate line, the Java exception.
     java = next((line[2:] for line in lines if line.startswith(": ")), None)
     return printable(java or f"{type(error).__name__}: {lines[0]}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JobInput", "add_input_flags", "input_with_flags"]
 
-# What options name would be read besides the paths, and escape the check that no output lies in an input.
+# Paths in options would be read too, but escape the check that the output lies in no input.
 _NAMES_OF_PATHS = ("path", "paths")
 _PARAMETERS_OF_SCAN = ("columns", "threads")
 
@@ -36,21 +36,21 @@ class JobInput:
     options: dict[str, str] = field(default_factory=dict)
 
     def option(self, name: str, default: str) -> str:
-        """Look an option up, whose name is the same in any case."""
+        """Return an option; its name is case-insensitive."""
         return next((value for key, value in self.options.items() if key.lower() == name.lower()), default)
 
     def with_options(self, options: Mapping[str, str]) -> JobInput:
-        """Give the same input with more options, which win over those of the same name."""
+        """Return the same input with more options, which replace those of the same name."""
         names = {name.lower() for name in options}
         kept = {name: value for name, value in self.options.items() if name.lower() not in names}
         return replace(self, options={**kept, **options})
 
     def plan(self) -> ReadPlan:
-        """Plan the read as Spark will, without Spark."""
+        """Plan the read without Spark, as Spark will."""
         return plan_of(self.paths, self.options)
 
     def frame(self, spark: SparkSession, schema: str | None = None) -> DataFrame:
-        """Read it in Spark; `schema` names the columns, and what it leaves out is never built."""
+        """Return the DataFrame; `schema` selects the columns, and no others are built."""
         reader = spark.read.format("kafkalog").options(**self.options)
         if schema is not None:
             reader = reader.schema(schema)
@@ -64,22 +64,22 @@ def add_input_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def input_with_flags(source: JobInput, flags: argparse.Namespace) -> JobInput:
-    """Put the flags over what the config file says.
+    """Apply the flags on top of the config file.
 
     Raises
     ------
     ConfigError
-        If nothing names a path, an ``--option`` is not ``NAME=VALUE``, or an option is not a job's to take.
+        If there is no path, an ``--option`` is not ``NAME=VALUE``, or an option cannot be set for a job.
     """
     paths = tuple(flags.paths) or source.paths
     if not paths:
-        raise ConfigError("no input: name a PATH, or input.paths in the config file")
+        raise ConfigError("no input: give a PATH, or set input.paths in the config file")
     source = replace(source, paths=paths).with_options(_option_flags(flags.option))
     for name in source.options:
         if name.lower() in _NAMES_OF_PATHS:
-            raise ConfigError(f"option {name} cannot be given here: name a PATH, or input.paths in the config file")
+            raise ConfigError(f"option {name} cannot be given here: give a PATH, or set input.paths in the config file")
         if name in _PARAMETERS_OF_SCAN:
-            raise ConfigError(f"unknown option {name}: it is a parameter of scan(), and here the job decides it")
+            raise ConfigError(f"unknown option {name}: it is a parameter of scan(), which the job sets itself")
     return source
 
 

@@ -13,22 +13,22 @@ from spark_jobs.common.summary import print_json, size_text, table_text
 
 __all__ = ["ReadPlan", "TopicPlan", "plan_of", "plan_since", "print_notes", "print_plan"]
 
-# More topics than this are counted together: every topic's own count is one more aggregate.
+# With more topics, records are not counted by topic: each count is one more aggregate.
 _MOST_COUNTED_APART = 100
 
 
 @dataclass(frozen=True)
 class TopicPlan:
-    """What is to be read of one topic.
+    """What a read covers of one topic.
 
     Attributes
     ----------
     topic : str or None
-        None for a segment outside any ``topic-partition`` directory.
+        None for a segment outside of any ``topic-partition`` directory.
     partitions, segments : int
-        Those with something to read: an empty segment has nothing.
+        Those with something to read; empty segments do not count.
     bytes : int
-        Of those segments, without what lies outside a range of offsets or times.
+        Size of what is read of these segments.
     """
 
     topic: str | None
@@ -39,7 +39,7 @@ class TopicPlan:
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """All that a read covers.
+    """What a read covers.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class ReadPlan:
     splits : int
         Units of work, each one task of Spark.
     warnings : tuple of str
-        What the reader has to say of what it found.
+        Warnings of the reader.
     skipped : tuple of str
-        Paths that were left out, each with the reason.
+        Paths that were skipped, each with the reason.
     """
 
     topics: tuple[TopicPlan, ...]
@@ -60,7 +60,7 @@ class ReadPlan:
 
     @property
     def topics_counted_apart(self) -> tuple[str | None, ...]:
-        """Names of the topics whose records a job counts one by one; none if there are too many."""
+        """The topics whose records are counted separately; none if there are too many."""
         return tuple(topic.topic for topic in self.topics) if len(self.topics) <= _MOST_COUNTED_APART else ()
 
     @property
@@ -79,7 +79,7 @@ class ReadPlan:
         return sum(topic.bytes for topic in self.topics)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the plan as plain values, for JSON."""
+        """Return the plan as plain values, for JSON."""
         totals = {"partitions": self.partitions, "segments": self.segments, "bytes": self.bytes}
         return {
             "topics": [asdict(topic) for topic in self.topics],
@@ -91,7 +91,7 @@ class ReadPlan:
 
 
 def plan_of(paths: Sequence[str], options: Mapping[str, str]) -> ReadPlan:
-    """Plan a read as Spark will, from its paths and options.
+    """Plan a read from its paths and options, as Spark will.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def plan_of(paths: Sequence[str], options: Mapping[str, str]) -> ReadPlan:
     Returns
     -------
     ReadPlan
-        What is there to read.
+        What the read covers.
     """
     keywords: dict[str, Any] = dict(options)
     read = scan(list(paths), **keywords)
@@ -127,7 +127,7 @@ def plan_since(paths: Sequence[str], options: Mapping[str, str], start: object |
     options : mapping
         The reader's options.
     start : object, optional
-        Where the stream stands: offsets as a checkpoint holds them. None if it has not begun.
+        Current offsets of the stream, as in a checkpoint. None if it has not started.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def _by_topic(splits: Sequence[Split]) -> tuple[TopicPlan, ...]:
 
 
 def print_plan(paths: Sequence[str], plan: ReadPlan, outcome: str, *, as_json: bool) -> None:
-    """Print what ``--dry-run`` tells.
+    """Print the result of ``--dry-run``.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def print_plan(paths: Sequence[str], plan: ReadPlan, outcome: str, *, as_json: b
     outcome : str
         What a run would do with it, as the last line.
     as_json : bool
-        Whether to print one JSON object with ``input`` and ``plan``, and no more.
+        Whether to print only one JSON object, with ``input`` and ``plan``.
     """
     if as_json:
         print_json({"input": list(paths), "plan": plan.as_dict()})
@@ -178,12 +178,12 @@ def print_plan(paths: Sequence[str], plan: ReadPlan, outcome: str, *, as_json: b
     total = ("total", plan.partitions, plan.segments, size_text(plan.bytes))
     print(table_text(("topic", "partitions", "segments", "size"), [*rows, total]))
     print_notes(plan)
-    print(f"Splits: {plan.splits} (tasks of Spark)")
+    print(f"Splits: {plan.splits} (Spark tasks)")
     print(outcome)
 
 
 def print_notes(plan: ReadPlan) -> None:
-    """Print what the reader has to say of what it found and what it left out."""
+    """Print the reader's warnings and the paths that it skipped."""
     for warning in plan.warnings:
         print(f"Note: {printable(warning)}")
     for path in plan.skipped:

@@ -1,4 +1,4 @@
-"""What jobs that stand on whole, committed records ask of the reader beyond a plain read."""
+"""Offset ranges, open transactions and damage of an input, for jobs that need complete, committed records."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ __all__ = [
 ]
 
 Partition = tuple[str | None, int | None]
-"""Topic and partition; both None for a segment outside any ``topic-partition`` directory."""
+"""Topic and partition; both None for a segment outside of any ``topic-partition`` directory."""
 
 _MOST_SHOWN = 50
 _ISOLATION = ("isolationLevel", "kafka.isolation.level")
 
 
 def refuse_options(source: JobInput, reasons: Mapping[str, str]) -> None:
-    """Refuse options of the reader that would make a job's result wrong.
+    """Reject options of the reader that would make the result of a job wrong.
 
     Parameters
     ----------
     source : JobInput
         What is read.
     reasons : mapping
-        By the option's name, what is wrong with it here.
+        By option name, why it is rejected.
 
     Raises
     ------
@@ -54,14 +54,14 @@ def refuse_options(source: JobInput, reasons: Mapping[str, str]) -> None:
 
 
 def committed_by_default(source: JobInput) -> JobInput:
-    """Give the same input without aborted and open transactions, unless it says itself what it wants."""
+    """Return the input with isolationLevel=read_committed, unless it sets an isolation level itself."""
     if any(source.option(name, "") for name in _ISOLATION):
         return source
     return source.with_options({"isolationLevel": "read_committed"})
 
 
 def damaged_regions(spark: SparkSession, source: JobInput) -> int:
-    """Count what was left out. With mode=FAILFAST damage ends the job; other modes cost one more reading."""
+    """Count the damaged regions. With mode=FAILFAST damage ends the job; with others, the input is read once more."""
     if source.option("mode", "FAILFAST").upper() == "FAILFAST":
         return 0
     return source.with_options({"view": "damage"}).frame(spark).where("kind <> 'torn'").count()
@@ -69,16 +69,16 @@ def damaged_regions(spark: SparkSession, source: JobInput) -> int:
 
 @contextmanager
 def left_out_before_errors(spark: SparkSession, source: JobInput, job: str) -> Iterator[None]:
-    """Report what was left out when a read fails, since there is no summary then that would count it.
+    """Report what was left out if a read fails, because no summary will.
 
     Parameters
     ----------
     spark : SparkSession
     source : JobInput
-        What is read inside the ``with`` block. If the reader raises an error there, the input is searched for damage
-        once more; with mode=FAILFAST nothing was left out.
+        What is read inside the ``with`` block. If the reader raises an error there, the input is searched for damage;
+        with mode=FAILFAST nothing was left out.
     job : str
-        Its name begins each line on the error stream.
+        Name of the job, which begins each line on standard error.
     """
     try:
         yield
@@ -94,7 +94,7 @@ def _left_out(spark: SparkSession, source: JobInput) -> Iterator[str]:
     try:
         damage = view.frame(spark).where("kind <> 'torn'").orderBy("file", "position")
         count, regions = damage.count(), damage.limit(_MOST_SHOWN).collect()
-    except Exception as error:  # The first error is the one that ends the job, and it is raised by the caller.
+    except Exception as error:  # The caller raises the first error, which ends the job.
         yield f"what was left out before the error is unknown: {one_line(error)}"
         return
     for each in regions:
@@ -106,23 +106,22 @@ def _left_out(spark: SparkSession, source: JobInput) -> Iterator[str]:
 
 
 def ranges_of(source: JobInput) -> dict[Partition, tuple[int, int]]:
-    """Give the offsets [low, high) that a read covers of each partition with something to read."""
+    """Return the offset range [low, high) that a read covers, for each partition with something to read."""
     keywords: dict[str, Any] = dict(source.options)
     ranges: dict[Partition, tuple[int, int]] = {}
     for split in scan(list(source.paths), **keywords).splits():
         for each in split.ranges:
-            # Ranges of a partition come in the order of their offsets.
+            # The ranges of a partition are in offset order.
             low, _ = ranges.get((each.topic, each.partition), (each.low, None))
             ranges[each.topic, each.partition] = (low, each.high)
     return ranges
 
 
 def hidden_by_open_transactions(source: JobInput) -> tuple[str, ...]:
-    """Tell of partitions whose end is hidden because a transaction is open there.
+    """Return a note for each partition whose end is invisible because a transaction is open there.
 
-    A producer that died leaves such a transaction. Until a broker aborts it, nothing
-    behind its first record is visible, however much was written since; whoever reads
-    a copy of the log has to know.
+    A producer that crashed leaves such a transaction. Until a broker aborts it, no
+    record after its first one is visible, so a copy of the log may lack many records.
     """
     if "read_committed" not in {source.option(name, "").lower() for name in _ISOLATION}:
         return ()
@@ -130,7 +129,7 @@ def hidden_by_open_transactions(source: JobInput) -> tuple[str, ...]:
     visible = ranges_of(source)
     everything = ranges_of(plain.with_options({"isolationLevel": "read_uncommitted"}))
     return tuple(
-        f"{printable(str(topic))}-{partition}: a transaction is open; what lies behind its first record is not read"
+        f"{printable(str(topic))}-{partition}: a transaction is open; records from its first one on are not read"
         for (topic, partition), (_, end) in everything.items()
         if end > visible.get((topic, partition), (0, -1))[1]
     )

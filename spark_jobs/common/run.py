@@ -1,9 +1,9 @@
-"""The frame of every job: its common flags, its config, its exit code.
+"""What every job starts with: the common flags, the config file, the exit code.
 
-Exit codes: 0 when all went well, 1 when the read or the write failed, 2 when
-the config or a flag makes no sense, something that it asks for is not installed,
-or an input path does not exist, holds nothing of Kafka's or may not be read.
-What an error of kafkalog means is decided by `exit_status`, for the commands too.
+Exit codes: 0 for success; 1 if the read or the write failed; 2 if the config or a
+flag is invalid, a required package is not installed, or an input path does not exist,
+holds no Kafka log, or cannot be read for lack of permission. `exit_status` maps
+errors of kafkalog, for the commands too.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ D = TypeVar("D", bound="DataclassInstance")
 
 
 class JobError(Exception):
-    """Something that ends a job with exit code 1 and is not an error of kafkalog or Spark."""
+    """Failure of a job that is not an error of kafkalog or Spark; the exit code is 1."""
 
 
 def job_parser(name: str, description: str) -> argparse.ArgumentParser:
-    """Make a command line with what every job has: PATH, --config, --option, --dry-run, --json."""
+    """Return a parser with the flags of all jobs: PATH, --config, --option, --dry-run, --json."""
     parser = argparse.ArgumentParser(
         prog=name,
         description=description,
-        epilog=f"Flags win over the config file; conf/{name}.toml explains every key.",
+        epilog=f"Flags override the config file; conf/{name}.toml explains every key.",
     )
     add_input_flags(parser)
     parser.add_argument("--config", type=Path, metavar="FILE", help="config file (TOML)")
     parser.add_argument("--dry-run", action="store_true", help="print what would be read and write nothing")
-    parser.add_argument("--json", action="store_true", help="print the summary (or the plan) as JSON and nothing else")
+    parser.add_argument("--json", action="store_true", help="print only the summary (or the plan), as JSON")
     return parser
 
 
 def config_file(kind: type[T], flags: argparse.Namespace) -> T:
-    """Read the file that ``--config`` names into a dataclass, or give its defaults without one."""
+    """Read the file of ``--config`` into a dataclass, or return the defaults without one."""
     return build(kind, load(flags.config), str(flags.config)) if flags.config else kind()
 
 
 def with_given(table: D, /, **given: object) -> D:
-    """Put flags over a table of the config: those that were not given are None and change nothing."""
+    """Apply flags to a table of the config; those that were not given are None and change nothing."""
     return replace(table, **{key: value for key, value in given.items() if value is not None})
 
 
 def run_job(
     parser: argparse.ArgumentParser, work: Callable[[argparse.Namespace], None], arguments: Sequence[str] | None = None
 ) -> int:
-    """Do a job's work and turn what ends it into an exit code and one line on the error stream.
+    """Run a job, and turn an error into an exit code and one line on standard error.
 
     Parameters
     ----------
     parser : ArgumentParser
-        Of `job_parser`; its name, which is the job's, begins the line.
+        From `job_parser`; its name, that of the job, begins the line.
     work : callable
         Takes the flags and does the rest.
     arguments : sequence of str, optional
@@ -86,7 +86,7 @@ def run_job(
     except (JobError, OSError) as error:
         return _failed(name, error, BAD_DATA)
     except Exception as error:
-        # Spark is imported only if the work came as far, and a dry run need not have it.
+        # A dry run does not need pyspark, so it may not even be imported.
         if not _is_of_spark(error):
             raise
         return _failed(name, error, exit_status(own_kind(error) or type(error)))

@@ -1,4 +1,4 @@
-"""The Spark session of a job: its own, or the active one, which is left as it was."""
+"""The Spark session of a job: its own, or the active one, whose settings are restored."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["job_session", "set_for_now"]
 def job_session(
     name: str, settings: Mapping[str, str] | None = None, *, at_start: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
-    """Give a Spark session for as long as a job needs it.
+    """Provide a Spark session for the duration of a job.
 
-    A session that the job starts is stopped at the end. One that is active already
-    goes on, with the settings it had before.
+    A session that the job starts is stopped at the end. An active one stays, with the
+    settings that it had before.
 
     Parameters
     ----------
     name : str
-        The job's name, as Spark's pages show it.
+        The application name in Spark's UI.
     settings : mapping, optional
-        What is set in the session, such as ``spark.sql.session.timeZone``.
+        Runtime settings, such as ``spark.sql.session.timeZone``.
     at_start : mapping, optional
-        What only a new session takes, such as ``spark.sql.extensions``; an active one keeps its own.
+        Settings of a new session, such as ``spark.sql.extensions``; an active session keeps its own.
 
     Yields
     ------
@@ -53,10 +53,10 @@ def _started(name: str, settings: Mapping[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     if "SPARK_ENV_LOADED" not in os.environ:
-        # Not started by spark-submit: workers are this Python, where kafkalog is, unless another is named.
+        # Not started by spark-submit: workers run this Python, which has kafkalog, unless another one is set.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
-    # Spark draws its bar of finished tasks by itself, and only a terminal can show it.
+    # Spark would draw its progress bar into a log file too.
     builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -65,7 +65,7 @@ def _started(name: str, settings: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def set_for_now(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Set what a session takes while it runs, and put back what was there."""
+    """Set runtime settings of a session for the ``with`` block, then restore the previous ones."""
     before = {key: spark.conf.get(key, None) for key in settings}
     for key, value in settings.items():
         spark.conf.set(key, value)

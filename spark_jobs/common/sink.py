@@ -1,7 +1,7 @@
-"""Where a job's rows go: Parquet files, a Delta table, an Iceberg table; safe to write twice.
+"""The output of a job: Parquet files, a Delta table or an Iceberg table; writing is idempotent.
 
-Delta and Iceberg are not part of Spark. `check_sink` says in one line what to add
-when they are not there, before anything is read.
+Delta and Iceberg are not part of Spark. If they are missing, `check_sink` says in one
+line what to add, before anything is read.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ WhenExists = Literal["replace-partitions", "replace-all", "fail"]
 Compression = Literal["zstd", "snappy", "lz4", "gzip", "none"]
 
 MICRO_BATCH = "micro_batch"
-"""The column that keeps micro-batches of a stream apart in plain Parquet."""
+"""The partition column that separates the micro-batches of a stream in plain Parquet."""
 
-# What makes a new session understand Delta's tables.
+# Settings of a new session for Delta tables.
 _DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 
-# A class of each package that tells whether it is there, and the package as --packages takes it.
+# A class that shows whether a package is present, and the package as --packages takes it.
 _MARKERS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
     "iceberg": "org.apache.iceberg.spark.SparkCatalog",
@@ -62,7 +62,7 @@ _PACKAGES = {
 
 @dataclass(frozen=True)
 class JobOutput:
-    """Where rows go: what every table ``[output]`` has.
+    """Where rows are written: the keys that every table ``[output]`` has.
 
     Attributes
     ----------
@@ -73,13 +73,13 @@ class JobOutput:
     table : str
         The name of an Iceberg table, in a catalog that Spark's configuration names.
     when_exists : str
-        What becomes of rows that are there already.
+        What happens to existing rows.
     compression : str
-        Codec of the Parquet files that all three formats consist of.
+        Codec of the Parquet files, which all three formats use.
     max_records_per_file : int
-        Bound of one file; 0 sets none.
+        Limit for one file; 0 for none.
     target_file_bytes : int
-        How much goes into one file, as the bytes that the rows take in Spark's shuffle; 0 leaves it to the splits.
+        Approximate size of a file, measured as shuffle bytes; 0 leaves it to the splits.
     """
 
     format: Format = "parquet"
@@ -92,7 +92,7 @@ class JobOutput:
 
     @property
     def place(self) -> str:
-        """The path or the table, for people."""
+        """The path or the table, for display."""
         return self.table if self.format == "iceberg" else self.path
 
 
@@ -100,24 +100,24 @@ O = TypeVar("O", bound=JobOutput)  # noqa: E741
 
 
 def add_output_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that stand for the keys of `JobOutput`."""
+    """Add a flag for each key of `JobOutput`."""
     add = parser.add_argument
-    add("--output", metavar="DIR", help="where Parquet or Delta goes")
-    add("--table", metavar="NAME", help="where Iceberg goes: catalog.namespace.table")
-    add("--format", choices=get_args(Format), help="what is written")
-    add("--when-exists", choices=get_args(WhenExists), help="what to do with what is already there")
-    add("--compression", choices=get_args(Compression), help="codec of the files")
-    add("--max-records-per-file", type=int, metavar="N", help="bound of one file; 0 sets none")
+    add("--output", metavar="DIR", help="output directory of Parquet or Delta")
+    add("--table", metavar="NAME", help="output table of Iceberg: catalog.namespace.table")
+    add("--format", choices=get_args(Format), help="output format")
+    add("--when-exists", choices=get_args(WhenExists), help="what to do with existing rows")
+    add("--compression", choices=get_args(Compression), help="codec of the Parquet files")
+    add("--max-records-per-file", type=int, metavar="N", help="limit for one file; 0 for none")
     add(
         "--target-file-bytes",
         type=int,
         metavar="N",
-        help="about how much goes into one file; 0 leaves it to the splits",
+        help="approximate size of a file; 0 leaves it to the splits",
     )
 
 
 def output_with_flags(output: O, flags: argparse.Namespace, inputs: Sequence[str]) -> O:
-    """Put the flags over what the config file says, and check the whole.
+    """Apply the flags on top of the config file, and check the result.
 
     Raises
     ------
@@ -147,21 +147,21 @@ def _check_place(output: JobOutput) -> None:
         if not output.table:
             raise ConfigError("no output: format iceberg needs --table, or output.table in the config file")
         if output.path:
-            raise ConfigError("format iceberg takes a table and no path")
+            raise ConfigError("format iceberg takes a table, not a path")
         return
     if output.table:
-        raise ConfigError(f"format {output.format} takes a path and no table")
+        raise ConfigError(f"format {output.format} takes a path, not a table")
     if not output.path:
         raise ConfigError("no output: give --output, or output.path in the config file")
 
 
 def sink_settings(output: JobOutput) -> dict[str, str]:
-    """Give what a session must be started with for this output."""
+    """Return the settings that a new session needs for this output."""
     return dict(_DELTA_SETTINGS) if output.format == "delta" else {}
 
 
 def check_sink(spark: SparkSession, output: JobOutput) -> None:
-    """Refuse a format whose package is not there, or that the session does not know.
+    """Reject a format whose package is missing, or for which the session is not configured.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def check_sink(spark: SparkSession, output: JobOutput) -> None:
     marker = _MARKERS[output.format]
     if not has_class(spark, marker):
         raise ConfigError(
-            f"format {output.format} needs a package that is not there; add the release that is made for this Spark by"
+            f"format {output.format} needs a package that is missing; add the release for this version of Spark with"
             f" spark-submit --packages {_PACKAGES[output.format].format(spark='.'.join(spark.version.split('.')[:2]))}"
         )
     if output.format == "iceberg":
@@ -184,13 +184,13 @@ def check_sink(spark: SparkSession, output: JobOutput) -> None:
 
 
 def has_class(spark: SparkSession, name: str) -> bool:
-    """Tell whether a class of Java is there, as a sign that a package was added."""
+    """Return whether a Java class can be loaded, which shows whether its package was added."""
     from py4j.protocol import Py4JJavaError
 
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     try:
-        # Jars of --packages are on the thread's loader, and not on the one that Py4J itself came from.
+        # The context class loader has the jars of --packages; that of Py4J itself does not.
         jvm.java.lang.Class.forName(name, False, jvm.java.lang.Thread.currentThread().getContextClassLoader())
     except Py4JJavaError:
         return False
@@ -201,25 +201,25 @@ def _check_catalog(spark: SparkSession, table: str) -> None:
     catalog = table.split(".", 1)[0]
     if spark.conf.get(f"spark.sql.catalog.{catalog}", None) is None:
         raise ConfigError(
-            f"table {table} names the catalog {catalog}, which Spark does not know;"
+            f"table {table} is in catalog {catalog}, which is not configured in Spark;"
             f" set spark.sql.catalog.{catalog}=org.apache.iceberg.spark.SparkCatalog and its type"
         )
 
 
 def write_sink(frame: DataFrame, output: JobOutput, partition_by: Sequence[str], order_by: Sequence[str] = ()) -> None:
-    """Write rows, partitioned by columns; once or twice gives the same.
+    """Write rows, partitioned by columns. Writing the same rows again gives the same result.
 
     Parameters
     ----------
     frame : DataFrame
         The rows.
     output : JobOutput
-        Where and how. With ``replace-partitions`` each partition that `frame` has rows of
-        is replaced and the others stay.
+        Where and how. With ``replace-partitions``, each partition that `frame` has rows of
+        is replaced, and the others are kept.
     partition_by : sequence of str
-        Columns; may be empty, and then the partition is the whole table.
+        Columns; if empty, the whole table is one partition.
     order_by : sequence of str
-        The order of rows in a file where ``target_file_bytes`` has rows moved between tasks.
+        Order of rows within a file if ``target_file_bytes`` repartitions them.
     """
     with _sized(frame, output, partition_by, order_by) as sized:
         if output.format == "iceberg":
@@ -227,7 +227,7 @@ def write_sink(frame: DataFrame, output: JobOutput, partition_by: Sequence[str],
             return
         overwrite = "dynamic" if output.when_exists == "replace-partitions" and partition_by else "static"
         writer = _with_file_options(sized.write.format(output.format), output).partitionBy(*partition_by)
-        # The option of one write wins over the session's configuration.
+        # This option takes precedence over the session's configuration.
         writer = writer.option("partitionOverwriteMode", overwrite)
         if output.format == "delta" and output.when_exists == "replace-all":
             writer = writer.option("overwriteSchema", "true")
@@ -238,13 +238,13 @@ def write_sink(frame: DataFrame, output: JobOutput, partition_by: Sequence[str],
 def _sized(
     frame: DataFrame, output: JobOutput, partition_by: Sequence[str], order_by: Sequence[str]
 ) -> Iterator[DataFrame]:
-    """Bring the rows of one partition together, cut into pieces of the size that files shall have."""
-    # Iceberg does this by itself, by a property of the table.
+    """Repartition rows by output partition, in pieces of the target file size."""
+    # Iceberg does this itself, according to a table property.
     if not output.target_file_bytes or output.format == "iceberg":
         yield frame
         return
     settings = {
-        # A micro-batch of a stream comes with it switched off.
+        # It is off in micro-batches of a stream.
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": f"{output.target_file_bytes}b",
         "spark.sql.adaptive.coalescePartitions.minPartitionSize": f"{min(output.target_file_bytes, 1 << 20)}b",
@@ -277,7 +277,7 @@ def _write_iceberg(frame: DataFrame, output: JobOutput, partition_by: Sequence[s
 def iceberg_table(
     frame: DataFrame, output: JobOutput, partition_by: Sequence[str], properties: Mapping[str, str]
 ) -> DataFrameWriterV2:
-    """Prepare the making of an Iceberg table."""
+    """Return a writer that creates an Iceberg table."""
     from pyspark.sql import functions as F
 
     codec = {"none": "uncompressed"}.get(output.compression, output.compression)
@@ -293,21 +293,21 @@ def iceberg_table(
 def append_once(
     frame: DataFrame, output: JobOutput, partition_by: Sequence[str], order_by: Sequence[str], owner: str, number: int
 ) -> None:
-    """Add a micro-batch of a stream; one that comes again after a crash is not added twice.
+    """Append a micro-batch of a stream; one that is repeated after a crash is not appended twice.
 
     Parameters
     ----------
     frame : DataFrame
         The rows.
     output : JobOutput
-        Where and how. Parquet has one more partition column, `MICRO_BATCH`, so that the
-        directories of a micro-batch are its own and are replaced as a whole.
+        Where and how. Parquet has one more partition column, `MICRO_BATCH`, so that each
+        micro-batch has its own directories, which are replaced as a whole.
     partition_by, order_by : sequence of str
         As for `write_sink`.
     owner : str
-        Stands for the stream, and is the same in all its runs.
+        Identifies the stream in all its runs.
     number : int
-        That of the micro-batch, which rises.
+        Number of the micro-batch, which increases.
     """
     from pyspark.sql import functions as F
 
@@ -325,7 +325,7 @@ def append_once(
 
 
 def _newest_in_iceberg(spark: SparkSession, table: str, owner: str) -> int:
-    """Give the last micro-batch that a table's snapshots tell of, or -1."""
+    """Return the number of the last micro-batch in the snapshots of a table, or -1."""
     from pyspark.sql import functions as F
 
     _fresh_iceberg(spark, table)
@@ -336,13 +336,13 @@ def _newest_in_iceberg(spark: SparkSession, table: str, owner: str) -> int:
 
 
 def read_sink(spark: SparkSession, output: JobOutput) -> DataFrame:
-    """Read what an output holds."""
+    """Read the output."""
     if output.format == "iceberg":
         return _fresh_iceberg(spark, output.table)
     return spark.read.format(output.format).load(output.path)
 
 
 def _fresh_iceberg(spark: SparkSession, table: str) -> DataFrame:
-    """Give a table as it is now: a session remembers for a while how it was, and streams write in one of their own."""
+    """Return the current state of a table: a session caches tables, and a stream writes in a session of its own."""
     spark.sql(f"REFRESH TABLE {table}")
     return spark.table(table)

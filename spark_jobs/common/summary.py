@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 __all__ = ["print_json", "size_text", "table_text"]
 
 _WIDEST = 64
-"""A topic's name may have 249 characters; such a row sticks out and leaves the others as they are."""
+"""The widest that a column gets. A topic name can have 249 characters; its row overflows, and widens no other."""
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def size_text(size: int) -> str:
-    """Give a number of bytes as people read it: ``1.5 MiB``."""
+    """Format a number of bytes: ``1.5 MiB``."""
     amount = float(size)
     for unit in _UNITS:
         if amount < 1024 or unit == _UNITS[-1]:
@@ -23,21 +23,21 @@ def size_text(size: int) -> str:
 
 
 def table_text(heads: Sequence[str], rows: Sequence[Sequence[object]], right: Collection[str] | None = None) -> str:
-    """Lay out rows under their heads.
+    """Align rows under their heads.
 
     Parameters
     ----------
     heads : sequence of str
         One for each column.
     rows : sequence of sequences
-        Values; a number is printed with thousands apart.
+        Values; numbers are printed with thousands separators.
     right : collection of str, optional
-        Heads of the columns that are flush right; by default all but the first.
+        Heads of the right-aligned columns; by default all but the first.
 
     Returns
     -------
     str
-        Lines without a final newline.
+        Lines, without a final newline.
     """
     cells = [list(heads), *([f"{value:,}" if isinstance(value, int) else str(value) for value in row] for row in rows)]
     widths = [min(max(map(len, column)), _WIDEST) for column in zip(*cells, strict=True)]

@@ -1,5 +1,5 @@
-"""What `compacted_table` computes.
+"""The computations of `compacted_table`.
 
 - `latest_by_key`: the latest record of each key.
-- `moment`: the time or the offsets up to which a table goes, and whether the log still has all of it.
+- `moment`: the time or offsets up to which the table is made, and whether compaction has removed records of it.
 """

@@ -1,9 +1,9 @@
-"""The latest record of each key, in Spark: one exchange and one sort, whatever is asked for.
+"""The latest record of each key, in Spark, with one exchange and one sort.
 
-Records are brought together by topic and key. Sorted once by topic, key and partition
-they serve both steps: the latest offset of a key within each partition, and the
-comparison of partitions. The aggregate holds one record of a key at a time, so a key
-with a million updates costs no memory.
+Records are repartitioned by topic and key. One sort by topic, key and partition serves
+both steps: the latest offset of a key within each partition, and the comparison of
+partitions. The aggregate holds one record of a key at a time, so that a key with a
+million updates needs no more memory than others.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ SeveralPartitions = Literal["apart", "latest-timestamp"]
 
 
 def latest_by_key(records: DataFrame, several_partitions: SeveralPartitions) -> DataFrame:
-    """Take the record with the highest offset of each topic, partition and key.
+    """Select the record with the highest offset of each topic, partition and key.
 
     Parameters
     ----------
     records : DataFrame
         With topic, partition, key and offset. Keys must not be null.
     several_partitions : str
-        ``apart`` keeps a record for each partition that a key lies in, as Kafka's own
-        compaction does. ``latest-timestamp`` keeps the one with the latest timestamp of these; one
-        without a timestamp is older than any other, and of equal ones that of the highest
-        offset wins, then of the highest partition.
+        ``apart`` keeps a record for each partition that a key is in, as Kafka's own
+        compaction does. ``latest-timestamp`` keeps the one of these with the latest
+        timestamp, a missing timestamp being the oldest; on a tie, the one with the
+        highest offset, then the highest partition.
 
     Returns
     -------
     DataFrame
-        The columns of `records` and ``repeated``: true in one row of each key that lies in
+        The columns of `records`, and ``repeated``: true in one row of each key that is in
         several partitions.
     """
     from pyspark.sql import functions as F
@@ -55,5 +55,5 @@ def latest_by_key(records: DataFrame, several_partitions: SeveralPartitions) -> 
 
 
 def _same(one: Column, other: Column) -> Column:
-    # A struct with a null inside is not equal to itself, save by this comparison.
+    # With =, the comparison of structs with a null field is null.
     return one.eqNullSafe(other)

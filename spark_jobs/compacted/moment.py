@@ -1,4 +1,4 @@
-"""Which moment a table is of, and whether the log still tells all of it."""
+"""The moment of a table, and whether the log still holds all records of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHECKPOINT = "cleaner-offset-checkpoint"
 _NAMES_SHOWN = 5
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MS = 253_402_300_799_999
-"""The last one of the year 9999, which is as far as Python's times go."""
+"""The end of the year 9999, the last that datetime can represent."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Moment:
     Attributes
     ----------
     time_us : int or None
-        Records up to and with this time belong to the table; microseconds since 1970.
+        Records up to this time, inclusive, belong to the table; microseconds since 1970.
     offsets : str or None
-        Records below these offsets do, as the JSON that ``endingOffsets`` takes.
+        Records below these offsets belong to the table; JSON as for ``endingOffsets``.
     """
 
     time_us: int | None = None
@@ -40,42 +40,44 @@ class Moment:
 
     @property
     def text(self) -> str:
-        """The moment for people and programs."""
+        """The moment as text."""
         if self.time_us is not None:
             return (_EPOCH + timedelta(microseconds=self.time_us)).isoformat().replace("+00:00", "Z")
         return self.offsets or "end"
 
 
 def parse_moment(as_of: str, offsets: Mapping[str, str]) -> Moment:
-    """Read ``as_of`` and ``as_of_offsets`` of the config.
+    """Parse ``as_of`` and ``as_of_offsets`` of the config.
 
     Parameters
     ----------
     as_of : str
-        ``end``, a time with its zone as ISO 8601 writes it, or milliseconds since 1970.
+        ``end``, an ISO 8601 time with time zone, or milliseconds since 1970.
     offsets : mapping
-        JSON of offset by partition, by topic.
+        By topic, JSON of offsets by partition.
 
     Raises
     ------
     ConfigError
-        If a time cannot be read, says no zone, or both are given.
+        If a time is invalid or has no zone, or both are given.
     """
     if as_of == "end":
         return Moment(offsets=_offsets_json(offsets) if offsets else None)
     if offsets:
-        raise ConfigError("as_of and as_of_offsets are given; leave one of them out")
+        raise ConfigError("as_of and as_of_offsets are both given; remove one of them")
     if as_of.isascii() and as_of.isdigit() and int(as_of) <= _LAST_MS:
         return Moment(time_us=int(as_of) * 1000)
     try:
         time = datetime.fromisoformat(as_of)
     except ValueError as error:
-        raise ConfigError(f"as_of {as_of!r} is neither end, a time as 2026-01-31T12:00:00Z nor milliseconds") from error
+        raise ConfigError(
+            f"as_of {as_of!r} is neither end, nor a time such as 2026-01-31T12:00:00Z, nor milliseconds since 1970"
+        ) from error
     if time.tzinfo is None:
-        raise ConfigError(f"as_of {as_of!r} does not say its zone; write 2026-01-31T12:00:00Z or +02:00 at its end")
+        raise ConfigError(f"as_of {as_of!r} has no time zone; append Z or an offset such as +02:00")
     past = time - _EPOCH
     if past.days < 0:
-        raise ConfigError(f"as_of {as_of!r} lies before 1970")
+        raise ConfigError(f"as_of {as_of!r} is before 1970")
     return Moment(time_us=(past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds)
 
 
@@ -87,19 +89,19 @@ def _offsets_json(offsets: Mapping[str, str]) -> str:
 
 
 def notes_on_moment(source: JobInput, moment: Moment) -> tuple[str, ...]:
-    """Warn of partitions in which compaction has removed values that were the latest at the moment.
+    """Return notes on partitions in which compaction may have removed values that were current at the moment.
 
-    The cleaner removes a value when a later one of its key lies below the offset up to
-    which it has come. If all records below that offset belong to the table, nothing is
-    missing; if a record after the moment lies there, the value before it may be gone.
+    The cleaner removes a value if a later one of its key is below the offset up to which
+    it has compacted. If all records below that offset belong to the table, nothing is
+    missing; if a later record is among them, the value that it replaced may be gone.
     """
     if moment == Moment():
         return ()
-    behind = _first_behind(source, moment)
+    beyond = _first_beyond(source, moment)
     notes, unknown = [], []
     keywords: dict[str, Any] = dict(source.options)
     for (topic, partition), cleaned in compacted_up_to(list(source.paths), **keywords).items():
-        later = behind.get((topic, partition))
+        later = beyond.get((topic, partition))
         if later is None:
             continue
         name = f"{printable(topic)}-{partition}"
@@ -112,8 +114,8 @@ def notes_on_moment(source: JobInput, moment: Moment) -> tuple[str, ...]:
 
 def _past_note(name: str, cleaned: int, later: int) -> str:
     return (
-        f"{name}: compacted up to offset {cleaned}, and offset {later} already is later than the moment;"
-        " keys that were written again since may be missing"
+        f"{name}: compacted up to offset {cleaned}, and offset {later} is already later than the moment;"
+        " keys that were updated since may be missing"
     )
 
 
@@ -121,18 +123,18 @@ def _unknown_note(names: Sequence[str]) -> Iterator[str]:
     if names:
         more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
         yield (
-            f"{', '.join(names[:_NAMES_SHOWN])}{more}: no {_CHECKPOINT} says how far compaction has come;"
-            " keys that were written again since the moment may be missing"
+            f"{', '.join(names[:_NAMES_SHOWN])}{more}: no {_CHECKPOINT} shows how far the log is compacted;"
+            " keys that were updated since the moment may be missing"
         )
 
 
-def _first_behind(source: JobInput, moment: Moment) -> dict[Partition, int]:
-    """Look up the first offset that does not belong to the table, of the partitions that have one."""
+def _first_beyond(source: JobInput, moment: Moment) -> dict[Partition, int]:
+    """Return the first offset that does not belong to the table, for the partitions that have one."""
     if moment.time_us is None:
         places: dict[str, dict[str, int]] = json.loads(moment.offsets or "{}")
         found = {(topic, int(each)): offset for topic, offsets in places.items() for each, offset in offsets.items()}
         return {place: offset for place, offset in found.items() if offset >= 0}
-    # The time indexes answer this, without reading all records; Kafka's times are milliseconds.
+    # Found by the time indexes, without reading all records. Kafka's timestamps are milliseconds.
     later: dict[str, Any] = {
         "startingTimestamp": str(moment.time_us // 1000 + 1),
         "startingOffsetsByTimestampStrategy": "latest",

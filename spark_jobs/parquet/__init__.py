@@ -1,6 +1,6 @@
-"""What `log_to_parquet` makes of records, and how it adds what is new.
+"""The rows of `log_to_parquet`, and its incremental runs.
 
 - `rows`: the columns that are written. `decode`: values as JSON, Avro or Protobuf.
-- `incremental`: a stream that adds what is new. `checkpoint`: which output a stream's checkpoint belongs to.
-- `summary`: what was read and where it went.
+- `incremental`: a stream that appends what is new. `checkpoint`: ties a stream's checkpoint to its output.
+- `summary`: what was read and where it was written.
 """

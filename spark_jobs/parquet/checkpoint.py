@@ -1,8 +1,8 @@
-"""The checkpoint of a job that reads what is new: where it stands, and which output it belongs to.
+"""The checkpoint of incremental runs: its current offsets, and the output that it belongs to.
 
-A checkpoint tells what was written, so it is worth nothing with another output, and
-an output would get records twice from another checkpoint. Both therefore hold the
-same name, made up when they first meet, and a run in which they differ is refused.
+A checkpoint records what was written to one output; with another checkpoint that output
+would get records twice. The first run therefore stores the same random id in both, and a
+run with different ids is rejected.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["claim", "has_unfinished", "owner_properties", "positions_in", "refuse_claimed"]
 
-# Its name begins with an underscore, so readers of Parquet and Delta pass it by.
+# Readers of Parquet and Delta ignore names that begin with an underscore.
 _MARK = "_kafkalog_stream.json"
 
 _OWNER_PROPERTY = "kafkalog.owner"
 
 
 def positions_in(checkpoint: str) -> object | None:
-    """Look up the offsets behind the last micro-batch that was finished, without Spark.
+    """Return the end offsets of the last committed micro-batch, without Spark.
 
     Parameters
     ----------
@@ -38,20 +38,20 @@ def positions_in(checkpoint: str) -> object | None:
     Returns
     -------
     object or None
-        Offsets as the checkpoint holds them; None if nothing was finished yet.
+        Offsets as in the checkpoint; None if nothing was committed yet.
     """
     place = Path(checkpoint.removeprefix("file:"))
     finished = [int(path.name) for path in (place / "commits").glob("*") if path.name.isdigit()]
     if not finished:
         return None
-    # The file holds its version, facts about the micro-batch, and the offsets of each source.
+    # Line by line, the file holds its version, metadata of the micro-batch, and the offsets of each source.
     lines = (place / "offsets" / str(max(finished))).read_text(encoding="utf-8").splitlines()
     positions: object = json.loads(lines[2])
     return positions
 
 
 def has_unfinished(spark: SparkSession, checkpoint: str) -> bool:
-    """Tell whether a run ended between planning a micro-batch and noting that it was written."""
+    """Return whether a run ended after planning a micro-batch and before committing it."""
     planned, finished = (
         max((int(name) for name in _names(spark, f"{checkpoint}/{each}") if name.isdigit()), default=-1)
         for each in ("offsets", "commits")
@@ -60,28 +60,28 @@ def has_unfinished(spark: SparkSession, checkpoint: str) -> bool:
 
 
 def claim(spark: SparkSession, checkpoint: str, output: JobOutput, shape: Mapping[str, str]) -> str:
-    """Tie a checkpoint and an output together, or see that they are.
+    """Tie a checkpoint and an output together, or check that they belong together.
 
     Parameters
     ----------
     spark : SparkSession
-        Its Hadoop file systems hold both.
+        Gives access to the Hadoop file systems of both.
     checkpoint : str
         The directory.
     output : JobOutput
         The output.
     shape : mapping
-        What must stay as it is for all rows to have the same columns, by the key of the config.
+        Config values that determine the columns and must not change between runs, by key.
 
     Returns
     -------
     str
-        The name that both hold, by which the output knows the checkpoint again.
+        The id that both hold.
 
     Raises
     ------
     ConfigError
-        If one of them belongs to another, or the output holds rows of no checkpoint.
+        If either belongs to another one, or the output holds other rows.
     """
     wanted = {"format": output.format, "output": output.place, **shape}
     known = _read_mark(spark, checkpoint)
@@ -103,12 +103,12 @@ def claim(spark: SparkSession, checkpoint: str, output: JobOutput, shape: Mappin
 
 
 def owner_properties(owner: str) -> dict[str, str]:
-    """Give the properties of an Iceberg table that belongs to a checkpoint."""
+    """Return the properties of an Iceberg table that belongs to a checkpoint."""
     return {_OWNER_PROPERTY: owner}
 
 
 def refuse_claimed(spark: SparkSession, output: JobOutput) -> None:
-    """Refuse to write over what a stream writes into.
+    """Reject a batch run into the output of incremental runs.
 
     Raises
     ------
@@ -120,24 +120,24 @@ def refuse_claimed(spark: SparkSession, output: JobOutput) -> None:
 
 
 def _refuse_used(spark: SparkSession, checkpoint: str, output: JobOutput, owner: str | None) -> None:
-    """Refuse a first meeting where one of the two is not new."""
+    """Reject a new pair of which either one is already in use."""
     if _names(spark, checkpoint):
-        raise ConfigError(f"checkpoint {checkpoint} was made by something else; choose an empty one")
+        raise ConfigError(f"checkpoint {checkpoint} was not written by this job; choose an empty directory")
     if owner is not None:
         raise ConfigError(
             f"output {output.place} belongs to another checkpoint than {checkpoint}, which is new;"
-            " all records would be there twice"
+            " all records would be written twice"
         )
 
 
 def _refuse_lost(spark: SparkSession, checkpoint: str, output: JobOutput) -> None:
-    """Refuse an output that does not know the checkpoint, unless both are before their first micro-batch."""
+    """Reject an output without the id of the checkpoint, unless nothing was committed yet."""
     if _has_rows(spark, output):
         raise ConfigError(f"output {output.place} holds rows of other runs; choose an empty one")
     if "offsets" in _names(spark, checkpoint) and _names(spark, f"{checkpoint}/commits"):
         raise ConfigError(
-            f"checkpoint {checkpoint} tells of rows that output {output.place} does not have;"
-            " to start anew choose an empty checkpoint"
+            f"checkpoint {checkpoint} records rows that output {output.place} does not have;"
+            " to start over, choose an empty checkpoint"
         )
 
 
@@ -170,7 +170,7 @@ def _read_mark(spark: SparkSession, directory: str) -> dict[str, Any] | None:
 
 
 def _write_mark(spark: SparkSession, directory: str, mark: Mapping[str, str]) -> None:
-    """Write a mark so that it is there as a whole or not at all."""
+    """Write the mark atomically."""
     jvm, system, path = _hadoop(spark, f"{directory}/{_MARK}")
     unfinished = jvm.org.apache.hadoop.fs.Path(f"{directory}/{_MARK}.{uuid.uuid4()}")
     stream = system.create(unfinished)
@@ -187,7 +187,7 @@ def _names(spark: SparkSession, directory: str) -> set[str]:
 
 
 def _hadoop(spark: SparkSession, path: str) -> tuple[Any, Any, Any]:
-    """Give the JVM, and a path with the file system that it is on: it need not be a local one."""
+    """Return the JVM, the Hadoop file system of a path, and the path."""
     context = spark.sparkContext
     jvm: Any = context._jvm
     where = jvm.org.apache.hadoop.fs.Path(path)

@@ -1,7 +1,7 @@
 """Values decoded by a schema: the table ``[decode]`` and the column that it adds.
 
-A value that the schema does not fit becomes null and is counted, or ends the job;
-which of the two is a key of the config.
+A value that does not match the schema becomes null and is counted, or ends the job,
+as the config says.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["DECODED", "Decode", "check_decode", "decoded_value"]
 
 DECODED = "decoded"
-"""The column that is added."""
+"""Name of the added column."""
 
-# A field that is put into the schema to tell whether a value was decoded, and taken out of the result again.
+# A field added to the schema that shows whether a value was decoded; dropped from the result.
 _TELLTALE = "_kafkalog_decoded"
 
 
@@ -35,13 +35,13 @@ class Decode:
     format : str
         ``none``, ``json`` or ``avro``.
     schema : str
-        For JSON columns as in ``CREATE TABLE``, or Spark's own JSON form of a schema. For Avro its schema.
+        For JSON: columns as in ``CREATE TABLE``, or Spark's JSON form of a schema. For Avro: an Avro schema.
     schema_registry_header : bool
-        Whether five bytes stand before each value: a zero and the number of its schema in a registry.
+        Whether each value begins with five bytes: a zero and the id of its schema in a registry.
     on_error : str
-        What becomes of a value that cannot be decoded: ``null`` or ``fail``.
+        What to do with a value that cannot be decoded: ``null`` or ``fail``.
     keep_value : bool
-        Whether the column ``value`` stays beside the decoded one.
+        Whether to keep the column ``value``.
     """
 
     format: Literal["none", "json", "avro"] = "none"
@@ -57,11 +57,11 @@ def check_decode(decode: Decode) -> None:
     Raises
     ------
     ConfigError
-        If there is no schema or one too many, or it is no schema of an Avro record.
+        If a schema is missing, not needed, or not an Avro record schema.
     """
     if decode.format == "none":
         if decode != Decode():
-            raise ConfigError('decode.format is "none", so no other key of [decode] has a meaning')
+            raise ConfigError('decode.format is "none", so the other keys of [decode] must not be set')
         return
     if not decode.schema.strip():
         raise ConfigError(f'decode.format = "{decode.format}" needs decode.schema')
@@ -73,9 +73,9 @@ def _avro_record(text: str) -> dict[str, Any]:
     try:
         schema = json.loads(text)
     except ValueError as error:
-        raise ConfigError(f"decode.schema is no Avro schema: {error}") from error
+        raise ConfigError(f"decode.schema is not an Avro schema: {error}") from error
     if not isinstance(schema, dict) or schema.get("type") != "record" or not isinstance(schema.get("fields"), list):
-        raise ConfigError("decode.schema must be an Avro schema of a record")
+        raise ConfigError("decode.schema must be an Avro record schema")
     return schema
 
 
@@ -127,7 +127,7 @@ def _of_json(decode: Decode, payload: Column) -> Column:
     schema = StructType([*_json_fields(decode.schema), StructField(_TELLTALE, StringType())])
     text = payload.cast("string")
     parsed = F.from_json(text, schema, {"columnNameOfCorruptRecord": _TELLTALE})
-    # Spark takes the first element of an array for the object, and loses the others.
+    # Of a JSON array, Spark would parse the first element and drop the others.
     is_object = F.ltrim(text).startswith("{")
     return F.when(is_object & parsed[_TELLTALE].isNull(), parsed.dropFields(_TELLTALE))
 
@@ -141,9 +141,9 @@ def _json_fields(text: str) -> StructType:
         schema = StructType.fromJson(json.loads(text)) if is_json else DataType.fromDDL(text)
     except (PySparkException, ValueError, KeyError) as error:
         reason = next((line for line in str(error).splitlines() if line), type(error).__name__)
-        raise ConfigError(f"decode.schema is no schema that Spark knows: {reason}") from error
+        raise ConfigError(f"decode.schema is not a valid Spark schema: {reason}") from error
     if not isinstance(schema, StructType):
-        raise ConfigError("decode.schema must name columns: id bigint, name string")
+        raise ConfigError("decode.schema must list columns: id bigint, name string")
     return schema
 
 
@@ -153,12 +153,12 @@ def _of_avro(spark: SparkSession, decode: Decode) -> Column:
 
     if not has_class(spark, "org.apache.spark.sql.avro.AvroDataToCatalyst"):
         raise ConfigError(
-            "decode.format avro needs a package that is not there; add it by"
+            "decode.format avro needs a package that is missing; add it with"
             f" spark-submit --packages org.apache.spark:spark-avro_2.13:{spark.version}"
         )
     record = _avro_record(decode.schema)
-    # Spark gives a record of nulls for what it cannot decode. A field that only the reading schema
-    # has is filled with its default where decoding went well.
+    # Spark returns a record of nulls for a value that it cannot decode. Only where decoding succeeds
+    # does a field that only the reader schema has get its default.
     telltale = {"name": _TELLTALE, "type": ["boolean", "null"], "default": True}
     reading = json.dumps({**record, "fields": [*record["fields"], telltale]})
     parsed = from_avro(_payload(decode), json.dumps(record), {"mode": "PERMISSIVE", "avroSchema": reading})

@@ -1,9 +1,9 @@
-"""What is new in log directories, added to a table: a stream that ends at what was there when it began.
+"""Appending what is new in log directories to a table, by a stream that ends at the end of the logs at its start.
 
-Every micro-batch is written by `common.sink.append_once`, so one that Spark repeats after a
-crash leaves each record there once. Plain Parquet is not written by Spark's own file sink:
-that one keeps a list of its good files which only Spark reads, and any other reader would
-see the files of a crashed attempt too.
+Every micro-batch is written by `common.sink.append_once`, so that each record is there once
+even if Spark repeats a micro-batch after a crash. Plain Parquet is not written by Spark's own
+file sink: it lists valid files in a log that only Spark reads, so that other readers would
+also read the files of failed attempts.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
 
 __all__ = ["Appended", "append_new", "read_stream"]
 
-# Under this name Spark reports what a micro-batch counted.
+# The name of the observed metrics of a micro-batch.
 _NAME = "log_to_parquet"
 
-# Spark remembers the last hundred micro-batches, none of which is faster than some tens of milliseconds.
+# Spark keeps the progress of the last hundred micro-batches, each of which takes tens of milliseconds at least.
 _POLL_SECONDS = 2
 
 
 def read_stream(spark: SparkSession, source: JobInput) -> DataFrame:
-    """Read an input as a stream."""
+    """Return an input as a stream."""
     reader = spark.readStream.format("kafkalog").options(**source.options)
     return reader.option("paths", json.dumps(list(source.paths))).load()
 
 
 class Appended:
-    """What a stream has counted, micro-batch by micro-batch."""
+    """The counts of a stream, by micro-batch."""
 
     def __init__(self) -> None:
         self._batches: dict[int, dict[str, int]] = {}
 
     def take(self, progress: Sequence[Any]) -> None:
-        """Take in what Spark reports, which repeats itself."""
+        """Add progress reports; Spark repeats earlier ones."""
         for each in progress:
             number, row = int(each["batchId"]), each["observedMetrics"].get(_NAME)
-            # Where nothing was read nothing was counted.
+            # Without rows there are no metrics.
             if number in self._batches or row is None:
                 continue
             self._batches[number] = {name: int(count or 0) for name, count in row.asDict().items()}
@@ -57,11 +57,11 @@ class Appended:
 
     @property
     def micro_batches(self) -> int:
-        """How many held rows."""
+        """Number of micro-batches with rows."""
         return len(self._batches)
 
     def totals(self) -> dict[str, int]:
-        """Sum the counts."""
+        """Return the sums of all counts."""
         sums = {"records": 0}
         for counts in self._batches.values():
             for name, count in counts.items():
@@ -77,27 +77,27 @@ def append_new(
     checkpoint: str,
     shape: Mapping[str, str],
 ) -> Appended:
-    """Add what is there now and was not written yet.
+    """Append what is in the input now and was not written yet.
 
     Parameters
     ----------
     rows : DataFrame
-        A stream of rows as they are counted.
+        A stream of rows, as from `shaped`.
     counts : sequence of Column
-        What is counted.
+        Aggregates to observe.
     finish : callable
-        Makes of counted rows those that are written.
+        Turns counted rows into those to write.
     output : JobOutput
-        Where to.
+        Where to write.
     checkpoint : str
-        Where Spark notes what was written.
+        Where Spark records what was written.
     shape : mapping
-        What must stay as it was in earlier runs, by the key of the config.
+        Config values that must not change between runs, by key.
 
     Returns
     -------
     Appended
-        What was counted.
+        The counts.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def append_new(
     writer = observed.writeStream.foreachBatch(write).trigger(availableNow=True)
     writer = writer.option("checkpointLocation", checkpoint)
     appended = Appended()
-    # Before 4.2 Spark repeats what a crash left unfinished and ends there, whatever is new.
+    # Before 4.2, a query that repeats an uncommitted micro-batch ends after it; a second one reads what is new.
     for _ in range(2 if has_unfinished(spark, checkpoint) else 1):
         _to_the_end(writer.start(), appended)
     return appended

@@ -1,4 +1,4 @@
-"""The rows that log_to_parquet writes: headers, decoded values, the date, and what is counted on the way."""
+"""The rows that log_to_parquet writes: headers, decoded values, the date, and the counts."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ ORDER_BY = ("partition", "offset")
 _CORRUPT_RECORD = "_corrupt_record"
 _COPIED = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", _CORRUPT_RECORD)
 
-# What is made on the way and not written: how many headers a record had.
+# The number of headers of a record; counted, not written.
 _HEADER_COUNT = "_kafkalog_header_count"
 
 
 def shaped(frame: DataFrame, headers: Headers, decode: Decode) -> DataFrame:
-    """Make the rows that are written of those that are read.
+    """Turn rows of the reader into rows to write.
 
     Parameters
     ----------
     frame : DataFrame
-        As the reader gives it.
+        Rows of the reader.
     headers : str
-        ``array`` as read, or ``map``: of headers of the same name the last one is kept, as
-        in Kafka's ``lastHeader``, and the others are counted.
+        ``array``, as read, or ``map``: of headers of the same name the last one is kept, as
+        by Kafka's ``lastHeader``, and the others are counted.
     decode : Decode
         How values are decoded.
 
     Returns
     -------
     DataFrame
-        The rows, with what `counts_of` needs and `written` leaves out again.
+        The rows, with columns for `counts_of` that `written` drops.
     """
     from pyspark.sql import functions as F
 
@@ -55,7 +55,7 @@ def shaped(frame: DataFrame, headers: Headers, decode: Decode) -> DataFrame:
 
 
 def counts_of(rows: DataFrame, topics: Sequence[str | None]) -> list[Column]:
-    """Give what is counted of `shaped` rows: records, those of some topics, what was lost on the way."""
+    """Return aggregates over `shaped` rows: records, records by topic, and values and headers that were lost."""
     from pyspark.sql import functions as F
 
     is_record = F.col(_CORRUPT_RECORD).isNull() if _CORRUPT_RECORD in rows.columns else F.lit(True)
@@ -74,6 +74,6 @@ def counts_of(rows: DataFrame, topics: Sequence[str | None]) -> list[Column]:
 
 
 def written(rows: DataFrame, decode: Decode) -> DataFrame:
-    """Leave out what was only there to be counted."""
+    """Drop the columns that were only counted."""
     dropped = [] if decode.keep_value else ["value"]
     return rows.drop(_HEADER_COUNT, *dropped)

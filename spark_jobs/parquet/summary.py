@@ -1,4 +1,4 @@
-"""What log_to_parquet prints: some of the rows, and a summary as a table or as JSON."""
+"""The output of log_to_parquet: some rows, and a summary as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 __all__ = ["print_rows", "print_summary", "summary_of"]
 
-# A key or a value is cut to this many characters where rows are shown.
+# Longer keys and values are cut.
 _CELL_WIDTH = 40
 
 
 def print_rows(spark: SparkSession, plan: ReadPlan, output: JobOutput, count: int) -> None:
-    """Show some of the rows as they now stand in the output, which opens one file of it."""
+    """Print some rows read back from the output; this opens one file."""
     from pyspark.sql import functions as F
 
     topics = [topic.topic for topic in plan.topics]
-    # Other runs may have left other topics there. A segment outside any topic has null for one.
+    # The output may hold other topics, of other runs. The topic of a segment outside of any topic is null.
     ours = F.col("topic").isin(topics) | (F.col("topic").isNull() & F.lit(None in topics))
     frame = read_sink(spark, output).where(ours)
     value = F.to_json(DECODED).alias(DECODED) if DECODED in frame.columns else F.col("value")
@@ -41,7 +41,7 @@ def print_rows(spark: SparkSession, plan: ReadPlan, output: JobOutput, count: in
 
 
 def _cell(value: object) -> str:
-    """Make a value fit a column, as the command kafkalog writes it: bytes in quotes, or in base64."""
+    """Format a value as the command kafkalog does, in quotes or base64, and cut it to the column."""
     if isinstance(value, bytes | bytearray):
         text = _as_text(bytes(value)) or f"base64:{base64.b64encode(value).decode('ascii')}"
     else:
@@ -54,14 +54,14 @@ def _as_text(value: bytes) -> str | None:
         text = value.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    # Control characters but tab and the ends of line: what holds them is data and not text.
+    # Control characters other than tab and line ends: the value is binary data, not text.
     if any(unicodedata.category(c) == "Cc" and c not in "\t\n\r" for c in text):
         return None
     return printable(json.dumps(text, ensure_ascii=False))
 
 
 def summary_of(source: JobInput, output: JobOutput, plan: ReadPlan, outcome: dict[str, Any]) -> dict[str, Any]:
-    """Put together what a run was given, what it planned, and what came of it.
+    """Return the summary of a run: its input, its plan and the outcome.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ def summary_of(source: JobInput, output: JobOutput, plan: ReadPlan, outcome: dic
     output : JobOutput
     plan : ReadPlan
     outcome : dict
-        What was counted, with ``mode`` and ``seconds``.
+        The counts, with ``mode`` and ``seconds``.
 
     Returns
     -------
     dict
-        Plain values. A topic's ``records`` are None where they were not counted apart.
+        Plain values. The ``records`` of a topic are None if they were not counted separately.
     """
     topics = [asdict(topic) | {"records": outcome.get(f"topic_{index}")} for index, topic in enumerate(plan.topics)]
     return {
@@ -99,7 +99,7 @@ def summary_of(source: JobInput, output: JobOutput, plan: ReadPlan, outcome: dic
 
 
 def print_summary(plan: ReadPlan, summary: dict[str, Any], *, as_json: bool) -> None:
-    """Print a summary as a table with notes, or as JSON and nothing else."""
+    """Print the summary as a table with notes, or only as JSON."""
     if as_json:
         print_json(summary)
         return

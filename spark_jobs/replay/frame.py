@@ -1,4 +1,4 @@
-"""The rows of a replay in Spark: what is written, in which order, and what a target holds of it already."""
+"""The rows of a replay in Spark: what is written, in which order, and what a target already holds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLACE = ("topic", "partition")
 
 @dataclass(frozen=True)
 class HeaderNames:
-    """Names of the headers that tell where a record came from: the table ``[headers]``."""
+    """Names of the headers that hold the origin of a record: the table ``[headers]``."""
 
     topic: str = "kafkalog.topic"
     partition: str = "kafkalog.partition"
@@ -32,14 +32,14 @@ class HeaderNames:
 
 @dataclass(frozen=True)
 class Found:
-    """Records of one partition, as a target or the log holds them.
+    """Summary of the records of one partition, in a target or in the log.
 
     Attributes
     ----------
     count, first, last : int
-        How many offsets, the lowest and the highest of them.
+        Number of offsets, the lowest and the highest.
     digest : int
-        Of offsets, keys, values and timestamps, in whatever order.
+        Hash of offsets, keys, values and timestamps; independent of their order.
     """
 
     count: int
@@ -49,7 +49,7 @@ class Found:
 
 
 def extents(records: DataFrame) -> dict[tuple[str, int], Found]:
-    """Count the records of each partition; no key and no value is looked at."""
+    """Summarize the records of each partition, without reading keys and values."""
     from pyspark.sql import functions as F
 
     counted = records.groupBy(*_PLACE).agg(F.count("*"), F.min("offset"), F.max("offset"), F.lit(0))
@@ -57,26 +57,26 @@ def extents(records: DataFrame) -> dict[tuple[str, int], Found]:
 
 
 def digests(records: DataFrame) -> dict[tuple[str, int], Found]:
-    """Count the records of each partition and make a digest; one that is there twice counts once."""
+    """Summarize the records of each partition with a digest; a duplicate counts once."""
     from pyspark.sql import functions as F
 
-    # Nulls leave no trace in the hash, so that they are told apart by themselves.
-    told = ("offset", F.isnull("key"), "key", F.isnull("value"), "value", "timestamp_ms")
-    hashed = records.select(*_PLACE, "offset", F.xxhash64(*told).alias("hash"))
+    # xxhash64 skips nulls, so their presence is hashed separately.
+    hashed_columns = ("offset", F.isnull("key"), "key", F.isnull("value"), "value", "timestamp_ms")
+    hashed = records.select(*_PLACE, "offset", F.xxhash64(*hashed_columns).alias("hash"))
     once = hashed.groupBy(*_PLACE, "offset").agg(F.max("hash").alias("hash"))
     each = once.groupBy(*_PLACE).agg(F.count("*"), F.min("offset"), F.max("offset"), F.bit_xor("hash"))
     return {(topic, partition): Found(*numbers) for topic, partition, *numbers in each.collect()}
 
 
 def with_milliseconds(records: DataFrame) -> DataFrame:
-    """Add the timestamp as Kafka counts it."""
+    """Add the timestamp in milliseconds, as Kafka stores it."""
     from pyspark.sql import functions as F
 
     return records.withColumn("timestamp_ms", F.unix_millis("timestamp"))
 
 
 def within(records: DataFrame, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> DataFrame:
-    """Keep the records whose offset lies in [low, high) of their partition; other partitions are left out."""
+    """Keep the records whose offset is in the range [low, high) of their partition; drop other partitions."""
     from pyspark.sql import functions as F
 
     rows = [(topic, partition, low, high) for (topic, partition), (low, high) in ranges.items()]
@@ -86,16 +86,16 @@ def within(records: DataFrame, ranges: Mapping[tuple[str, int], tuple[int, int]]
 
 
 def in_order(records: DataFrame, tasks: int) -> DataFrame:
-    """Bring each partition into one task, and its records into the order of their offsets.
+    """Bring each partition into one task, sorted by offset.
 
-    Spark runs tasks side by side and sends what one task holds in the order of its rows,
-    so this is what keeps the order. A task may hold several partitions, one behind the other.
+    Spark runs tasks in parallel, and each task sends its rows in order, so this preserves
+    the order. A task may hold several partitions, one after another.
     """
     return records.repartition(tasks, *_PLACE).sortWithinPartitions(*_PLACE, "offset")
 
 
 def rows_to_write(records: DataFrame, topics: Mapping[str, str], names: HeaderNames) -> DataFrame:
-    """Give the columns that Spark's Kafka sink takes, with the headers of origin behind those of the record."""
+    """Return the columns of Spark's Kafka sink, with the headers of origin after those of the record."""
     from pyspark.sql import functions as F
 
     target = F.lit(None).cast("string")
@@ -120,12 +120,12 @@ def _header(name: str, text: Column) -> Column:
 
 
 def found_records(target: DataFrame, topics: Mapping[str, str], names: HeaderNames) -> tuple[DataFrame, DataFrame]:
-    """Take apart what target topics hold.
+    """Separate the records in target topics by origin.
 
     Parameters
     ----------
     target : DataFrame
-        As Spark's Kafka source gives it, with headers.
+        Rows of Spark's Kafka source, with headers.
     topics : mapping
         The target of each source topic.
     names : HeaderNames
@@ -144,7 +144,7 @@ def found_records(target: DataFrame, topics: Mapping[str, str], names: HeaderNam
     source = F.lit(None).cast("string")
     for target_name, source_name in back.items():
         source = F.when(F.col("topic") == target_name, F.lit(source_name)).otherwise(source)
-    told = target.select(
+    rows = target.select(
         "key",
         "value",
         source.alias("topic"),
@@ -156,11 +156,11 @@ def found_records(target: DataFrame, topics: Mapping[str, str], names: HeaderNam
     )
     own = F.col("offset").isNotNull() & (F.col("from_topic") == F.col("topic"))
     own = F.coalesce(own & (F.col("from_partition") == F.col("partition")), F.lit(False))
-    return told.where(own).drop("from_topic", "from_partition"), told.where(~own)
+    return rows.where(own).drop("from_topic", "from_partition"), rows.where(~own)
 
 
 def _last_header(name: str) -> Column:
-    """The value of a record's last header of a name, which is the one that counts; null without one."""
+    """Return the value of the last header of a name, as Kafka's ``lastHeader`` does; null without one."""
     from pyspark.sql import functions as F
 
     named = F.filter("headers", lambda header: header["key"] == name)
@@ -168,6 +168,6 @@ def _last_header(name: str) -> Column:
 
 
 def partition_names(partitions: Sequence[tuple[str, int]]) -> str:
-    """Name a few partitions for a message."""
+    """List some partitions for a message."""
     shown = ", ".join(f"{topic}-{number}" for topic, number in partitions[:5])
     return shown + (f" and {len(partitions) - 5} more" if len(partitions) > 5 else "")

@@ -1,8 +1,8 @@
-"""Where a replay goes on, and whether what a target holds is what the log says.
+"""Where a replay resumes, and whether a target holds the same records as the log.
 
-A target is believed only after it was compared: the records of origin up to the last one
-that is there must be all that the log has up to that offset, with the same keys, values
-and times. So neither a hole nor another cluster's topic of the same name goes unnoticed.
+A replay resumes only after a comparison: up to its last replayed record, the target must
+hold all records of the log, with the same keys, values and timestamps. This detects gaps,
+and a topic of the same name from another cluster.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _NO_END = 2**63 - 1
 def check_found(
     records: DataFrame, target: DataFrame, extents: Partitions, topics: Mapping[str, str], names: HeaderNames
 ) -> Partitions:
-    """Tell what a target holds of the records that are to be replayed: all up to some offset.
+    """Return which records a target already holds: all up to some offset.
 
     Parameters
     ----------
     records : DataFrame
-        Of the log, with ``timestamp_ms``.
+        Records of the log, with ``timestamp_ms``.
     target : DataFrame
-        All that the target topics hold.
+        All records of the target topics.
     extents : dict
-        What the log holds of each partition.
+        The records of each partition in the log.
     topics : mapping
         The target of each source topic.
     names : HeaderNames
@@ -44,12 +44,12 @@ def check_found(
     Returns
     -------
     dict
-        By source topic and partition; a partition of which the target holds nothing is not in it.
+        By source topic and partition; without partitions of which the target holds nothing.
 
     Raises
     ------
     JobError
-        If the target holds anything else, or holds records and lacks earlier ones.
+        If the target holds other records, or lacks earlier ones.
     """
     own, others = found_records(target, topics, names)
     strangers = {
@@ -59,7 +59,7 @@ def check_found(
         held = counted(sum(strangers.values()), "record")
         raise JobError(
             f"the targets of {partition_names(sorted(strangers))} hold {held} that no replay of these topics wrote;"
-            " choose an empty topic, or when_not_empty = append to write behind them"
+            " choose an empty topic, or set when_not_empty = append to write after them"
         )
     found = digests(within(own, {place: (each.first, _NO_END) for place, each in extents.items()}))
     wanted = digests(within(records, {place: (extents[place].first, each.last + 1) for place, each in found.items()}))
@@ -71,19 +71,19 @@ def check_found(
 def check_complete(
     records: DataFrame, target: DataFrame, extents: Partitions, topics: Mapping[str, str], names: HeaderNames
 ) -> None:
-    """Compare all that was to be replayed with what the target now holds, read back from the brokers.
+    """Compare the records of the log with those of the target, read back from the brokers.
 
     Raises
     ------
     JobError
-        If a record is missing or is another one.
+        If a record is missing or different.
     """
     own, _ = found_records(target, topics, names)
     ranges = {place: (each.first, each.last + 1) for place, each in extents.items()}
     found, wanted = digests(within(own, ranges)), digests(within(records, ranges))
     for place, each in wanted.items():
         if place not in found:
-            raise JobError(f"of {partition_names([place])} no record arrived")
+            raise JobError(f"no record of {partition_names([place])} arrived")
         _compare(place, found[place], each)
 
 
@@ -91,8 +91,8 @@ def _compare(place: tuple[str, int], found: Found, wanted: Found | None) -> None
     if found == wanted:
         return
     there, expected = found.count, 0 if wanted is None else wanted.count
-    what = "other keys, values or times" if there == expected else f"{there} of {counted(expected, 'record')}"
+    what = "with other keys, values or timestamps" if there == expected else f"{there} of {counted(expected, 'record')}"
     raise JobError(
-        f"the target of {partition_names([place])} holds offsets {found.first} to {found.last} of it, and of these"
-        f" {what} than the log; replay into an empty topic, since what is missing cannot be put in between"
+        f"the target of {partition_names([place])} holds offsets {found.first} to {found.last} of it, but not the"
+        f" same records as the log: {what}; replay into an empty topic, since records cannot be inserted"
     )

@@ -1,4 +1,4 @@
-"""The Kafka cluster that a replay writes to: its settings, what is there, and the connector that reaches it."""
+"""The target cluster of a replay: client settings, topics, and Spark's Kafka connector."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _PROVIDER = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _SECONDS = 60
 
-# Without these an answer that gets lost would repeat records or change their order.
+# Without these, a retry could repeat or reorder records.
 _IN_ORDER = {"enable.idempotence": ("true",), "acks": ("all", "-1")}
 _REFUSED = {
     "transactional.id": "Spark's sink writes without transactions",
-    "key.serializer": "keys are written as the bytes that they are",
-    "value.serializer": "values are written as the bytes that they are",
+    "key.serializer": "keys are written as bytes",
+    "value.serializer": "values are written as bytes",
 }
 
 
 @dataclass(frozen=True)
 class TargetTopic:
-    """A topic as it stands on the brokers.
+    """A topic on the target cluster.
 
     Attributes
     ----------
     partitions : int
-        How many it has.
+        Number of partitions.
     is_empty : bool
-        Whether none of them holds an offset.
+        Whether all partitions are empty.
     """
 
     partitions: int
@@ -47,31 +47,31 @@ class TargetTopic:
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
-    """Refuse settings of the client under which order or completeness cannot be held.
+    """Reject client settings with which records could be lost or reordered.
 
     Raises
     ------
     ConfigError
-        With the setting's name; its value is not told, since some of them are secrets.
+        With the name of the setting; not with its value, which may be a secret.
     """
     if not settings.get("bootstrap.servers"):
-        raise ConfigError("no broker: give --bootstrap-servers, or kafka.bootstrap.servers in the config file")
+        raise ConfigError("no broker: give --bootstrap-servers, or set kafka.bootstrap.servers in the config file")
     for name, reason in _REFUSED.items():
         if name in settings:
             raise ConfigError(f"kafka.{name} cannot be given: {reason}")
     for name, good in _IN_ORDER.items():
         if settings.get(name, good[0]).lower() not in good:
-            raise ConfigError(f"kafka.{name} must be {good[0]}: otherwise records may change their order or be lost")
+            raise ConfigError(f"kafka.{name} must be {good[0]}: otherwise records may be reordered or lost")
 
 
 def check_topic(name: str) -> None:
-    """Refuse what cannot be the name of a topic."""
+    """Reject an invalid topic name."""
     if _TOPIC.fullmatch(name) is None or name in (".", ".."):
-        raise ConfigError(f"{printable(name)!r} cannot be the name of a topic; quote names with dots in the config")
+        raise ConfigError(f"{printable(name)!r} is not a valid topic name; in the config, quote names with dots")
 
 
 def check_connector(spark: SparkSession) -> None:
-    """Refuse to go on without Spark's Kafka connector, which is not part of pyspark.
+    """Check that Spark's Kafka connector is present; it is not part of pyspark.
 
     Raises
     ------
@@ -81,18 +81,18 @@ def check_connector(spark: SparkSession) -> None:
     if not has_class(spark, _PROVIDER):
         package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"
         raise ConfigError(
-            f"Spark's Kafka connector is not there; add it by spark-submit --packages {package},"
-            " or by spark.jars.packages where Spark is started otherwise"
+            f"Spark's Kafka connector is missing; add it with spark-submit --packages {package},"
+            " or with spark.jars.packages if Spark is started otherwise"
         )
 
 
 def target_topics(spark: SparkSession, settings: Mapping[str, str], names: Sequence[str]) -> dict[str, TargetTopic]:
-    """Ask the brokers for topics; one that does not exist is left out.
+    """Look up topics on the brokers; one that does not exist is omitted.
 
     Raises
     ------
     JobError
-        If they do not answer or refuse to.
+        If the brokers cannot be reached or reject the request.
     """
     from py4j.protocol import Py4JJavaError
 
@@ -108,7 +108,7 @@ def target_topics(spark: SparkSession, settings: Mapping[str, str], names: Seque
         finally:
             admin.close()
     except Py4JJavaError as error:
-        raise JobError(f"the brokers at {settings['bootstrap.servers']} do not answer: {_reason(error)}") from error
+        raise JobError(f"the brokers at {settings['bootstrap.servers']} cannot be queried: {_reason(error)}") from error
 
 
 def _partition_counts(jvm: Any, admin: Any, names: Sequence[str]) -> dict[str, int]:
@@ -129,7 +129,7 @@ def _partition_counts(jvm: Any, admin: Any, names: Sequence[str]) -> dict[str, i
 
 
 def _is_empty(jvm: Any, admin: Any, name: str, partitions: int) -> bool:
-    """Compare the first with the last offset of each partition."""
+    """Return whether the first and the last offset of each partition are equal."""
     kinds = jvm.org.apache.kafka.clients.admin.OffsetSpec
     return _offsets(jvm, admin, name, partitions, kinds.earliest()) == _offsets(
         jvm, admin, name, partitions, kinds.latest()
@@ -147,20 +147,20 @@ def _offsets(jvm: Any, admin: Any, name: str, partitions: int, kind: Any) -> lis
 
 
 def _reason(error: Any) -> str:
-    """Give what Java says is the cause, without its stack."""
+    """Return the cause of a Java exception, without its stack trace."""
     raised = error.java_exception
     return printable(str((raised.getCause() or raised).toString()))
 
 
 def read_target(spark: SparkSession, settings: Mapping[str, str], names: Sequence[str]) -> DataFrame:
-    """Read all that topics hold, through Spark's Kafka source."""
+    """Read all records of topics with Spark's Kafka source."""
     reader = spark.read.format("kafka").options(**_spark_options(settings))
     reader = reader.option("subscribe", ",".join(names)).option("includeHeaders", "true")
     return reader.option("startingOffsets", "earliest").option("endingOffsets", "latest").load()
 
 
 def write_target(frame: DataFrame, settings: Mapping[str, str]) -> None:
-    """Write rows of key, value, headers, topic and partition through Spark's Kafka sink."""
+    """Write rows of key, value, headers, topic and partition with Spark's Kafka sink."""
     in_order = {name: good[0] for name, good in _IN_ORDER.items()}
     frame.write.format("kafka").options(**_spark_options({**in_order, **settings})).save()
 

@@ -107,14 +107,14 @@ class TestConfig:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--option", "startingOffsets=earliest"], "a table needs the log from its beginning"),
+            (["--option", "startingOffsets=earliest"], "the table is made from the beginning of the log"),
             (["--option", "endingTimestamp=5"], "use as_of or as_of_offsets"),
-            (["--option", "view=damage"], "a table is made of records"),
+            (["--option", "view=damage"], "the table is made from records"),
             (["--option", "mode=permissive"], "use DROPMALFORMED"),
             (["--when-exists", "replace-partitions"], "replaced as a whole"),
-            (["--as-of", "yesterday"], "neither end, a time"),
-            (["--as-of", "5", "--as-of-offsets", '{"t": {"0": 1}}'], "leave one of them out"),
-            (["--as-of-offsets", "5"], "must be as"),
+            (["--as-of", "yesterday"], "neither end, nor a time"),
+            (["--as-of", "5", "--as-of-offsets", '{"t": {"0": 1}}'], "both given; remove one of them"),
+            (["--as-of-offsets", "5"], "must be a JSON object such as"),
             (["--as-of-offsets", '{"c-zstd": {"0": -7}}'], "-7"),
         ],
     )
@@ -177,8 +177,8 @@ class TestPlan:
         (logs / "cleaner-offset-checkpoint").write_text(f"0\n1\nt 0 {cleaned}\n")
         notes = self.plan_notes(logs, capsys, *moment)
         assert [note for note in notes if "may be missing" in note] == (
-            [f"t-0: compacted up to offset {cleaned}, and offset 3 already is later than the moment; keys that were"
-             " written again since may be missing"] if lacks else []
+            [f"t-0: compacted up to offset {cleaned}, and offset 3 is already later than the moment; keys that were"
+             " updated since may be missing"] if lacks else []
         )  # fmt: skip
 
     def test_without_the_cleaners_checkpoint_nobody_knows(self, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,7 +186,7 @@ class TestPlan:
         (logs / "cleaner-offset-checkpoint").unlink()
         assert self.plan_notes(logs, capsys) == []
         notes = self.plan_notes(logs, capsys, "--as-of", at(1))
-        assert any("t-0: no cleaner-offset-checkpoint says" in note for note in notes)
+        assert any("t-0: no cleaner-offset-checkpoint shows how far" in note for note in notes)
 
     def test_an_open_transaction_is_told(self, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
         opened = transaction(1, 7, [entry("a", "open")], commit=True)[:1]

@@ -103,7 +103,7 @@ class TestWhatDoesNotBelongTogetherIsRefused:
         (tmp_path / "out" / "rows.parquet").touch()
         assert "rows of other runs" in self.refused(capsys, arguments(tmp_path))
         (tmp_path / "checkpoint" / "_kafkalog_stream.json").unlink()
-        assert "made by something else" in self.refused(capsys, arguments(tmp_path))
+        assert "was not written by this job" in self.refused(capsys, arguments(tmp_path))
 
 
 @pytest.mark.slow

@@ -47,8 +47,8 @@ def test_flags_win_over_the_file_and_options_are_merged_whatever_their_case(tmp_
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("path=elsewhere", "option path cannot be given here: name a PATH"),
-        ("Paths=elsewhere", "option Paths cannot be given here: name a PATH"),
+        ("path=elsewhere", "option path cannot be given here: give a PATH"),
+        ("Paths=elsewhere", "option Paths cannot be given here: give a PATH"),
         ("columns=key", "unknown option columns"),
         ("threads=2", "unknown option threads"),
     ],
@@ -70,7 +70,7 @@ def test_an_output_is_put_together_and_checked() -> None:
     add_output_flags(parser)
     flags = parser.parse_args(["--format", "iceberg", "--table", "lake.db.t"])
     assert output_with_flags(JobOutput(), flags, ["in"]).place == "lake.db.t"
-    with pytest.raises(ConfigError, match="no path"):
+    with pytest.raises(ConfigError, match="a table, not a path"):
         output_with_flags(JobOutput(path="p"), flags, ["in"])
 
 

@@ -35,8 +35,8 @@ BAD = [b"", b"7", b"null", b"no json", b'{"id": 1', b'{"id": "x"}', b'[{"id": 1}
     [
         (Decode(schema="id int"), 'decode.format is "none"'),
         (Decode("json"), "needs decode.schema"),
-        (Decode("avro", "id int"), "no Avro schema"),
-        (Decode("avro", '"string"'), "of a record"),
+        (Decode("avro", "id int"), "not an Avro schema"),
+        (Decode("avro", '"string"'), "an Avro record schema"),
     ],
 )
 def test_a_schema_that_makes_no_sense_is_refused(decode: Decode, message: str) -> None:

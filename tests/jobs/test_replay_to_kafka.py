@@ -45,9 +45,9 @@ def test_the_shipped_file_shows_the_defaults() -> None:
         ([*BROKER, "--kafka", "enable.idempotence=false"], "kafka.enable.idempotence must be true"),
         ([*BROKER, "--kafka", "transactional.id=secret"], "kafka.transactional.id cannot be given"),
         ([*BROKER, "--kafka", "acks"], "NAME=VALUE"),
-        ([*BROKER, "--topic", "tx-a=a b"], "cannot be the name of a topic"),
-        ([*BROKER, "--topic", "tx-a=x", "--topic", "c-zstd=x"], "would both go to x"),
-        ([*BROKER, "--topic", "tx-b=x"], "tx-b, of which there is nothing to read"),
+        ([*BROKER, "--topic", "tx-a=a b"], "is not a valid topic name"),
+        ([*BROKER, "--topic", "tx-a=x", "--topic", "c-zstd=x"], "would both be written to x"),
+        ([*BROKER, "--topic", "tx-b=x"], "tx-b, but the input holds no records of it"),
         ([*BROKER, "--tasks", "-1"], "must not be negative"),
     ],
 )
@@ -81,7 +81,7 @@ def test_names_with_dots_need_no_quotes(tmp_path: Path, capsys: pytest.CaptureFi
     )
     config.write_text(text, encoding="utf-8")
     assert main(["--config", str(config), "--dry-run"]) == 0
-    assert "brokers at h:1 were not asked" in capsys.readouterr().out
+    assert "brokers at h:1 were not contacted" in capsys.readouterr().out
 
 
 @pytest.mark.spark

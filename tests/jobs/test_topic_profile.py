@@ -50,7 +50,7 @@ def test_the_shipped_config_shows_the_defaults() -> None:
         ([str(SAMPLE), "--html", str(SAMPLE / "a.html")], "overlap"),
         ([str(SAMPLE), "--parquet", str(SAMPLE)], "overlap"),
         ([str(SAMPLE), "--plots", "-1"], "plots must not be negative"),
-        ([str(SAMPLE), "--option", "view=damage"], "leave the option view out"),
+        ([str(SAMPLE), "--option", "view=damage"], "sets the option view itself"),
         ([str(SAMPLE), "--option", "subscrib=a"], "Did you mean subscribe?"),
     ],
 )
@@ -365,7 +365,7 @@ class TestPage:
         assert all(page.count(f">topic {number}<") >= 1 for number in range(300))
         # The topics together, and two of them with their throughput, sizes and partitions.
         assert page.count("<img") == 1 + 2 * 3
-        assert "298 more are in the tables alone" in page
+        assert "298 more are only in the tables" in page
 
     def test_what_nothing_tells_is_called_unknown_and_not_drawn(self, capsys: pytest.CaptureFixture[str]) -> None:
         pytest.importorskip("matplotlib")
