@@ -1,4 +1,4 @@
-"""Headers of batches as Arrow: the rows of ``view=batches``."""
+"""Batch headers as Arrow: the rows of ``view=batches``."""
 
 from __future__ import annotations
 
@@ -62,19 +62,19 @@ _NUMBERS = {
     "isControl": "control",
     "crc": "crc",
 }
-"""What the core calls the numbers of a header."""
+"""The core's name for each number of a header."""
 _CODECS = pa.array(CODEC_NAMES, pa.string())
 
 
 class BatchRows:
-    """Builds the Arrow batches of ``view=batches`` of one reading thread, as `ArrowBatches` builds those of records.
+    """Builds the record batches of ``view=batches`` in one reading thread, as `ArrowBatches` does for records.
 
     Parameters
     ----------
     names : sequence of str
         The columns, in their order.
     table : HeaderTable
-        Where the headers are gathered.
+        Where the headers are collected.
     """
 
     def __init__(self, names: Sequence[str], table: HeaderTable) -> None:
@@ -84,11 +84,11 @@ class BatchRows:
 
     @property
     def times_out_of_range(self) -> int:
-        """Times so far that microseconds cannot hold."""
+        """The number of timestamps so far that do not fit microseconds in an int64."""
         return self._table.times_out_of_range
 
     def set_place(self, topic: str | None, partition: int | None, file: str) -> pa.RecordBatch | None:
-        """Say where the next rows come from; gives the rows before, if they come from somewhere else."""
+        """Set the source of the next rows. If it differs from the previous one, return the rows so far."""
         place = {"topic": topic, "partition": partition, "file": utf8(file), CORRUPT_RECORD: None}
         is_same = all(place[name] == self._place.get(name) for name in self.schema.names if name in place)
         finished = None if is_same else self.finish()
@@ -96,7 +96,7 @@ class BatchRows:
         return finished
 
     def finish(self) -> pa.RecordBatch | None:
-        """The rows so far as an Arrow batch, None if there are none."""
+        """Return the rows so far as a record batch; None if there are none."""
         count = self._table.rows - self._table.held
         if count <= 0:
             return None
@@ -119,7 +119,7 @@ def _column(kind: pa.DataType, count: int, content: bytearray, nulls: int, valid
 def corrupt_batches(
     schema: pa.Schema, topic: str | None, partition: int | None, low: int, regions: Sequence[Damage]
 ) -> pa.RecordBatch:
-    """A row for each damaged region: its place, the offsets that may be lost, and what is wrong."""
+    """Return a row for each damaged region: its position, the offsets that may be lost, and what is wrong."""
     values = {
         "topic": [topic] * len(regions),
         "partition": [partition] * len(regions),

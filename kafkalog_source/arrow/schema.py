@@ -1,4 +1,4 @@
-"""The columns that a read can give, their Arrow types, and which of them are there by default."""
+"""The columns of a read, their Arrow types, and the default columns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COLUMN_TYPES: dict[str, pa.DataType] = {
     "batchBaseOffset": pa.int64(),
     CORRUPT_RECORD: pa.string(),
 }
-"""Every column in its documented order, with its Arrow type as Spark demands it."""
+"""Every column in its documented order, with the Arrow type that Spark requires."""
 
 DEFAULT_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 """The columns of Spark's own Kafka source."""
@@ -56,7 +56,7 @@ VIEW_TYPES: dict[str, dict[str, pa.DataType]] = {
 
 
 def default_columns(view: str, mode: str, *, headers: bool) -> tuple[str, ...]:
-    """The columns of a read that names none."""
+    """Return the columns of a read that selects none."""
     if view == "damage":
         return tuple(DAMAGE_TYPES)
     names = DEFAULT_COLUMNS if view == "records" else tuple(BATCH_TYPES)
@@ -65,7 +65,7 @@ def default_columns(view: str, mode: str, *, headers: bool) -> tuple[str, ...]:
 
 
 def check_columns(columns: Sequence[str], view: str = "records", mode: str = "FAILFAST") -> tuple[str, ...]:
-    """The columns asked for, or an OptionError for one that does not exist, comes twice or has to be there."""
+    """Return the selected columns; raise OptionError if one is unknown, selected twice or required but missing."""
     existing = VIEW_TYPES[view]
     for name in columns:
         if name not in existing:
@@ -73,28 +73,28 @@ def check_columns(columns: Sequence[str], view: str = "records", mode: str = "FA
                 f"the column {printable(name)!r} does not exist", expected="one of " + ", ".join(existing)
             )
     if not columns:
-        raise OptionError("no column is asked for", expected="one or more of " + ", ".join(existing))
+        raise OptionError("no column is selected", expected="one or more of " + ", ".join(existing))
     if len(set(columns)) < len(columns):
-        raise OptionError("a column is asked for twice", found=", ".join(columns))
+        raise OptionError("a column is selected twice", found=", ".join(columns))
     check_corrupt_record(columns, view, mode)
     return tuple(columns)
 
 
 def check_corrupt_record(columns: Sequence[str], view: str, mode: str) -> None:
-    """Refuse a PERMISSIVE read whose damage would have no column to be told in."""
+    """Raise OptionError for a PERMISSIVE read without the column that reports damage."""
     if mode == "PERMISSIVE" and view != "damage" and CORRUPT_RECORD not in columns:
         raise OptionError(
-            f"mode=PERMISSIVE tells of damage in the column {CORRUPT_RECORD}, which is not asked for",
+            f"mode=PERMISSIVE reports damage in the column {CORRUPT_RECORD}, which is not selected",
             found=", ".join(columns),
-            remedy=f"Name {CORRUPT_RECORD} (a string) too, or choose mode=DROPMALFORMED",
+            remedy=f"Select {CORRUPT_RECORD} (a string) too, or use mode=DROPMALFORMED",
         )
 
 
 def view_schema(columns: Sequence[str], view: str) -> pa.Schema:
-    """The schema of the record batches of a view, all columns nullable."""
+    """Return the schema of a view's record batches, all columns nullable."""
     return pa.schema([pa.field(name, VIEW_TYPES[view][name]) for name in columns])
 
 
 def arrow_schema(columns: Sequence[str]) -> pa.Schema:
-    """The schema of the record batches with these columns, all nullable."""
+    """Return the schema of record batches with these columns, all nullable."""
     return pa.schema([pa.field(name, COLUMN_TYPES[name]) for name in columns])

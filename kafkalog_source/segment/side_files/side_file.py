@@ -1,4 +1,4 @@
-"""Small files beside a segment that are read as a whole."""
+"""Small files beside a segment, read as a whole."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from kafkalog_source.errors import LogDirError
 from kafkalog_source.segment.source import LocalFile
 
 _MOST_BYTES = 64 << 20
-"""More than a broker ever writes to one of them; what is larger is not what its name says."""
+"""A broker never writes more to one of them; a larger file is not a side file."""
 
 
 class SideFileError(Exception):
-    """A side file is not what its name says; the message says why."""
+    """A side file that cannot be used; the message says why."""
 
 
 def read_side_file(path: str) -> bytes:
-    """All of a side file.
+    """Return the content of a side file.
 
     Raises
     ------
     SideFileError
-        It cannot be read, or is too large to be one.
+        The file cannot be read, or is too large to be a side file.
     """
     try:
         with LocalFile(path) as source:
             if source.size > _MOST_BYTES:
-                raise SideFileError(f"it has {source.size} bytes")
+                raise SideFileError(f"its size is {source.size} bytes, expected at most {_MOST_BYTES}")
             return source.read(0, source.size)
     except LogDirError as error:
         raise SideFileError(error.problem) from error
