@@ -1,15 +1,16 @@
 """Apache Kafka's log directories as Arrow tables and Spark DataFrames, with no broker.
 
-The data flows upwards, and each layer imports only those below it:
+Data flows upwards, and each layer imports only those below it:
 
-- `spark`, `cli`: rows for Spark; words for people.
-- `reading`: options → plan → splits → Arrow batches; `scan`, `backlog`, `compacted_up_to`: the public API.
-- `verifying`, `salvage`: beside `reading`: whether log dirs are sound; a new one out of what is good.
-- `arrow`, `logdir`: columns → record batches; directories and checkpoints.
-- `segment`: one file: walk its batches, seek by index, how it ends, what is damaged.
-- `batch`, `codecs`: one batch: header, checksum, payload; decompression, bounded.
+- `spark`, `cli`: the Spark data source; the command.
+- `streaming`, `verifying`, `salvage`: micro-batches; checks of log dirs; a new log dir from a damaged one.
+- `reading`: splits → record batches, threads, `scan`.
+- `planning`, `transactions`, `reporting`, `partition`: options and a listing → splits; transaction outcomes; reports.
+- `arrow`, `logdir`, `options`: columns → record batches; directories and checkpoints; the options of a read.
+- `segment`: one file: walking batches, seeking by index, damage.
+- `batch`, `codecs`: one batch: checksum and decoder; bounded decompression.
 - `_core`: compiled: bytes → column buffers.
-- `format`, `errors`: what the bytes mean; what can go wrong.
+- `format`, `errors`: the layout of the bytes; the errors.
 """
 
 from __future__ import annotations
@@ -63,11 +64,11 @@ _HOMES = {
     "compacted_up_to": "partition.compacted",
     "scan": "reading.scan",
 }
-"""The modules of the names that are imported late."""
+"""The modules of the names that are imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import what reads when it is first used: Spark looks at the package at every start."""
+    """Import the reading modules on first use, because Spark imports this package at every start."""
     if name in _HOMES:
         return getattr(import_module(f"kafkalog_source.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,9 +1,8 @@
-"""Every error that kafkalog raises on purpose.
+"""The errors that kafkalog raises.
 
-One root, `KafkaLogError`, so that a caller needs a single ``except``. An error
-says what was found, where, what was expected there and what to do, and it
-survives pickling, since Spark carries it from a worker to the driver. No error
-holds the content of a record.
+All derive from `KafkaLogError`, so that a caller needs a single ``except``. An error
+says what was found, where, what was expected and what to do. It can be pickled,
+since Spark sends it from a worker to the driver. No error contains record content.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ __all__ = [
 ]
 
 DONE, BAD_DATA, NOT_RUN = 0, 1, 2
-"""What commands and jobs exit with."""
+"""Exit statuses of commands and jobs."""
 
 
 def printable(text: str) -> str:
-    """Escape what a terminal or a log would act on (control and lone surrogate characters)."""
+    """Escape characters that a terminal or a log would interpret: control and lone surrogate characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def counted(count: int, noun: str) -> str:
-    """Write how many there are of something: ``1 batch``, ``2 batches``."""
+    """Format a number of things: ``1 batch``, ``2 batches``."""
     ending = "" if count == 1 else "es" if noun.endswith(("ch", "s")) else "s"
     if count != 1 and noun.endswith("ry"):
         noun, ending = noun[:-1], "ies"
@@ -50,7 +49,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def offsets_text(first: int | None, last: int | None) -> str:
-    """Write which offsets damage may have taken, as the rows of ``view=damage`` give the first and the last."""
+    """Format the range of offsets that may be lost, as in ``first_offset`` and ``last_offset`` of ``view=damage``."""
     if first is None:
         return "offsets unknown"
     if last is None:
@@ -61,7 +60,7 @@ def offsets_text(first: int | None, last: int | None) -> str:
 
 
 class KafkaLogError(Exception):
-    """Root of all errors of kafkalog.
+    """The base class of all errors of kafkalog.
 
     Parameters
     ----------
@@ -70,13 +69,13 @@ class KafkaLogError(Exception):
     file : str, optional
         The file concerned.
     position : int, optional
-        Byte position in the file where the trouble starts.
+        Byte position in the file where the problem begins.
     base_offset : int, optional
-        Kafka's offset of the batch concerned.
+        The base offset of the batch concerned.
     found, expected : object, optional
-        What stood there, and what should have. Never the content of a record.
+        What was read, and what was expected. Never record content.
     remedy : str, optional
-        What the reader of the message can do.
+        What the user can do.
     """
 
     def __init__(
@@ -118,12 +117,12 @@ class KafkaLogError(Exception):
         return ". ".join(parts)
 
     def at(self, file: str, position: int | None, base_offset: int | None = None) -> KafkaLogError:
-        """The same error with its place filled in, for what was raised by a part that knows no files."""
+        """Return the same error with its file and position, for code that does not know them."""
         fields = {**self._fields(), "file": file, "position": position, "base_offset": base_offset}
         return _rebuild(type(self), fields)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What others have put on the error (notes among it) goes along as the state that pickle sets itself.
+        # Attributes added by others, such as notes, are passed as the state that pickle restores.
         return _rebuild, (type(self), self._fields()), dict(self.__dict__)
 
     def _fields(self) -> dict[str, Any]:
@@ -138,19 +137,19 @@ def _rebuild(kind: type[KafkaLogError], fields: dict[str, Any]) -> KafkaLogError
 
 
 class CorruptBatchError(KafkaLogError):
-    """Bytes that are no valid batch: a wrong CRC, a length or count that lies, offsets that fall."""
+    """Bytes that are not a valid batch: a wrong CRC, an invalid length or count, offsets that do not increase."""
 
 
 class DamageWarning(UserWarning):
-    """What a read left out because it is damaged, where a mode other than FAILFAST asks for that."""
+    """A damaged region that a read skipped, in a mode other than FAILFAST."""
 
 
 class CodecError(CorruptBatchError):
-    """A compressed payload that its codec refuses."""
+    """A compressed payload that is not valid for its codec."""
 
 
 class LimitError(KafkaLogError):
-    """Something larger than a configured bound, such as a batch that decompresses past its cap."""
+    """Something larger than a configured limit, such as a batch whose decompressed size exceeds it."""
 
 
 class UnsupportedFormatError(KafkaLogError):
@@ -162,15 +161,15 @@ class LogDirError(KafkaLogError):
 
 
 class PermissionDeniedError(LogDirError):
-    """A file or directory that this process may not read."""
+    """A file or directory that this process has no permission to read."""
 
 
 class ReadFailedError(LogDirError):
-    """A disk or file system that fails, as with an input/output error."""
+    """A failure of the disk or file system, such as an input/output error."""
 
 
 class NotASegmentError(UnsupportedFormatError, LogDirError):
-    """A path that by its name is no segment of Kafka's; nothing of it was read."""
+    """A path whose name is not that of a Kafka segment; its content was not read."""
 
 
 class OptionError(KafkaLogError, ValueError):
@@ -178,18 +177,18 @@ class OptionError(KafkaLogError, ValueError):
 
 
 class DataLossError(KafkaLogError):
-    """Offsets that were asked for and are not on disk, with ``failOnDataLoss=true``."""
+    """Requested offsets that are not on disk, with ``failOnDataLoss=true``."""
 
 
 def kind_of(error: OSError) -> type[LogDirError]:
-    """The kind of error that a failure of the operating system becomes."""
+    """Return the class of error for a failure reported by the operating system."""
     if isinstance(error, PermissionError):
         return PermissionDeniedError
     return LogDirError if isinstance(error, (FileNotFoundError, NotADirectoryError)) else ReadFailedError
 
 
 def exit_status(kind: type[BaseException]) -> int:
-    """What a command or a job exits with that an error of this kind ends.
+    """Return the exit status of a command or job that ends with an error of this class.
 
     Parameters
     ----------
@@ -198,9 +197,9 @@ def exit_status(kind: type[BaseException]) -> int:
     Returns
     -------
     int
-        NOT_RUN if what was asked for makes no sense or is not there to be read: an option, a path that does not exist,
-        that holds nothing of Kafka's, or that this process may not read. BAD_DATA if reading began and failed: damage,
-        records that are missing, a format that is not read, a disk that fails.
+        NOT_RUN if the request is invalid or cannot be started: an invalid option, a path that does not exist, contains
+        no Kafka data or cannot be read by this process. BAD_DATA if reading began and failed: damage, missing records,
+        an unsupported format, a disk failure.
     """
     if issubclass(kind, ReadFailedError):
         return BAD_DATA

@@ -13,15 +13,15 @@ from kafkalog_source._core.walk cimport Entry
 cdef class Body:
     cdef Columns columns
     cdef CFunctions functions
-    cdef Scratch lz4_room        # for the payload of the entry at work
-    cdef Py_ssize_t limit        # of a decompressed payload
+    cdef Scratch lz4_room        # for the payload of the current entry
+    cdef Py_ssize_t limit        # on the size of a decompressed payload
     cdef Wanted wanted
     cdef bint verify
     cdef Batch batch
     cdef Cursor cursor
     cdef Progress progress
     cdef Messages messages
-    cdef Py_ssize_t position     # where in the body the trouble lies
+    cdef Py_ssize_t position     # of an error in the body
 
     cdef void start(self, const uint8_t* p, const Entry* e, int64_t window_position, int8_t transaction_state) noexcept nogil
     cdef int take_message(self, const uint8_t* p, const Entry* e) noexcept nogil

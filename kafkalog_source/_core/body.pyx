@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""From one entry, a batch or a message, to rows, all without the interpreter lock.
+"""Decode one entry, a batch or a message, to rows, without the interpreter lock.
 
-Its checksum was compared before, and a payload that Python has to decompress was.
+Its checksum was verified before, and its payload was decompressed if that needs Python.
 """
 
 from libc.stdint cimport int8_t, int64_t, uint8_t
@@ -24,7 +24,7 @@ from kafkalog_source._core.walk cimport Entry
 
 
 cdef int find_payload(const uint8_t* p, const Entry* e, const uint8_t** start, Py_ssize_t* size) noexcept nogil:
-    """Where the records of a batch or the messages of a wrapper lie in the entry; a plain message is all of it."""
+    """Find the records of a batch or the messages of a wrapper in the entry; a plain message is the whole entry."""
     cdef Message message
     cdef int code
     start[0] = p
@@ -44,7 +44,7 @@ cdef int find_payload(const uint8_t* p, const Entry* e, const uint8_t** start, P
 
 
 cdef class Body:
-    """Makes rows of one entry after another; the parameters are those of `Decoder`."""
+    """Decodes one entry after another to rows; the parameters are those of `Decoder`."""
 
     def __cinit__(self, Columns columns, CFunctions functions, Scratch lz4_room, Py_ssize_t limit, int64_t low,
                   int64_t high, bint verify):
@@ -58,13 +58,13 @@ cdef class Body:
         self.messages = Messages()
 
     cdef void start(self, const uint8_t* p, const Entry* e, int64_t window_position, int8_t transaction_state) noexcept nogil:
-        """Read the header."""
+        """Begin an entry by reading its header."""
         cdef Message message
         if e.magic == 2:
             parse_batch(p, &self.batch)
             self.batch.transaction_state = transaction_state
         else:
-            # A wrong body is found when it is read; what is needed here is the header.
+            # Only the header is needed here; an invalid body is detected when it is read.
             parse_message(p, e.size, &message)
             batch_of_message(&message, &self.batch)
         self.batch.position = window_position + e.start
@@ -73,7 +73,7 @@ cdef class Body:
         self.position = 0
 
     cdef int take_message(self, const uint8_t* p, const Entry* e) noexcept nogil:
-        """The row of an uncompressed message."""
+        """Append the row of an uncompressed message."""
         cdef Message message
         cdef Table* t = &self.columns.table
         cdef Mark mark = self.columns.mark()
@@ -91,9 +91,9 @@ cdef class Body:
         return Code.OK
 
     cdef int open(self, const uint8_t* p, const Entry* e, const Payload* payload) noexcept nogil:
-        """Set the cursor on the records of the entry, or find its messages; END if Python has to look at its payload.
+        """Set the cursor on the records of the entry, or find its messages; END if the payload needs Python.
 
-        `payload` is the entry's decompressed payload, NULL for LZ4 that is to be decompressed here.
+        `payload` is the decompressed payload, or NULL for LZ4 that is decompressed here.
         """
         cdef int code = find_payload(p, e, &self.cursor.data, &self.cursor.end)
         self.cursor.pos = 0
@@ -103,7 +103,7 @@ cdef class Body:
             if e.magic < 2:
                 return self.open_single(p, e)
         elif self.cursor.end == 0:
-            # A compressed stream is never empty; a batch that the cleaner emptied has no stream.
+            # A compressed stream is never empty; a batch emptied by the log cleaner has no stream.
             return Code.OK if self.batch.count == 0 else Code.RECORD_CUT
         elif payload != NULL:
             self.cursor.data = payload.data
@@ -119,7 +119,7 @@ cdef class Body:
         return self.check_records() if self.cursor.end > self.columns.byte_target else Code.OK
 
     cdef int check_records(self) noexcept nogil:
-        """Go through a batch that will not fit one Arrow batch, so that nothing of a damaged one is handed out."""
+        """Validate a batch that exceeds one record batch, so that no row of a damaged one is returned."""
         cdef Cursor cursor = self.cursor
         cdef Progress progress = self.progress
         cdef int code = Code.OK
@@ -133,7 +133,7 @@ cdef class Body:
         return code
 
     cdef int open_single(self, const uint8_t* p, const Entry* e) noexcept nogil:
-        """A large uncompressed message is read as a set of one."""
+        """Open a large uncompressed message as a set of one."""
         cdef Message message
         cdef int code = parse_message(p, e.size, &message)
         if code == Code.OK:
@@ -150,7 +150,7 @@ cdef class Body:
         return self.check_messages(payload) if self.verify else Code.OK
 
     cdef int check_messages(self, const Payload* payload) noexcept nogil:
-        """The checksum of every message inside a wrapper, which Kafka's consumer checks too."""
+        """Verify the checksum of every message inside a wrapper, as Kafka's consumer does."""
         cdef Message message
         if not self.functions.has_checksums():
             self.position = payload.bad_message
@@ -164,7 +164,7 @@ cdef class Body:
         return Code.OK
 
     cdef int read_on(self) noexcept nogil:
-        """Rows from the open payload until it ends or, if it is a large one, the columns are full."""
+        """Append rows from the open payload until it ends or, for a large one, the columns are full."""
         cdef bint cut = self.cursor.end > self.columns.byte_target
         cdef Mark mark = self.columns.mark()
         cdef Py_ssize_t start = self.columns.table.rows
@@ -181,7 +181,7 @@ cdef class Body:
         count = self.batch.count - self.progress.read
         if cut:
             count = min(count, self.columns.row_target)
-        # One row more than the records, because a row is begun before its record is known to be good.
+        # One row more than there are records, because a row is begun before its record is known to be valid.
         if not reserve_rows(&self.columns.table, count + 1):
             return Code.NO_MEMORY
         code = read_records(&self.cursor, &self.batch, &self.wanted, &self.progress, self.columns, True, cut)

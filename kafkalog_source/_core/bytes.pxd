@@ -1,10 +1,10 @@
-"""Bounded reading of big-endian integers and varints (``ByteBuffer`` and ``ByteUtils`` in Kafka's words)."""
+"""Bounded reading of big-endian integers and varints, as by Java's ``ByteBuffer`` and Kafka's ``ByteUtils``."""
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef struct Cursor:
-    # The only way to read input: `pos` never passes `end`, and nothing outside [data, data + end) is touched.
+    # All batch content is read through this: `pos` never exceeds `end`, and only [data, data + end) is accessed.
     const uint8_t* data
     Py_ssize_t pos
     Py_ssize_t end
@@ -43,7 +43,7 @@ cdef inline int64_t unzigzag64(uint64_t v) noexcept nogil:
 
 
 cdef inline bint read_long_varint(Cursor* c, uint64_t* out, int last_shift) noexcept nogil:
-    """The general case of the two below: seven bits a byte, the last byte at `last_shift` at the latest."""
+    """Read an unsigned varint of any length: seven bits per byte, the last byte at `last_shift` at the latest."""
     cdef uint64_t value = 0
     cdef int shift = 0
     cdef uint8_t byte
@@ -61,7 +61,7 @@ cdef inline bint read_long_varint(Cursor* c, uint64_t* out, int last_shift) noex
 
 
 cdef inline bint read_unsigned(Cursor* c, uint64_t* out, int last_shift) noexcept nogil:
-    """An unsigned varint; nearly all of a record's are of one or two bytes."""
+    """Read an unsigned varint, with a fast path for one and two bytes, which nearly all have."""
     cdef const uint8_t* p = c.data + c.pos
     if c.end - c.pos >= 2:
         if p[0] < 0x80:
@@ -76,9 +76,9 @@ cdef inline bint read_unsigned(Cursor* c, uint64_t* out, int last_shift) noexcep
 
 
 cdef inline bint read_varint(Cursor* c, int32_t* out) noexcept nogil:
-    """Zigzag varint of at most five bytes; a fifth byte that announces a sixth is an error (``ByteUtils.readVarint``).
+    """Read a zigzag varint of at most five bytes; more are an error (``ByteUtils.readVarint``).
 
-    As in Kafka, bits of the fifth byte beyond 32 are dropped.
+    As in Kafka, bits above 32 in the fifth byte are ignored.
     """
     cdef uint64_t value
     if not read_unsigned(c, &value, 28):
@@ -88,7 +88,7 @@ cdef inline bint read_varint(Cursor* c, int32_t* out) noexcept nogil:
 
 
 cdef inline bint read_varlong(Cursor* c, int64_t* out) noexcept nogil:
-    """Zigzag varint of at most ten bytes (``ByteUtils.readVarlong``)."""
+    """Read a zigzag varint of at most ten bytes (``ByteUtils.readVarlong``)."""
     cdef uint64_t value
     if not read_unsigned(c, &value, 63):
         return False

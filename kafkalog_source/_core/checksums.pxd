@@ -1,7 +1,7 @@
-"""Whether the checksum of an entry or message is right: where it stands, what it covers, by which function.
+"""The checksum of an entry or message: its position, the bytes that it covers, and its function.
 
-Here for compiled code, in `kafkalog_source.batch.checksum` for Python. The functions of C are used where they were
-found, else those of Python.
+`kafkalog_source.batch.checksum` has the same rules for Python. C functions are used where they were found, otherwise
+Python functions.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -19,12 +19,12 @@ cdef inline uint32_t stored_crc(const uint8_t* p, int magic) noexcept nogil:
 
 
 cdef inline Py_ssize_t covered_from(int magic) noexcept nogil:
-    """Where the bytes begin that the checksum covers; it covers them up to the entry's end."""
+    """The first byte that the checksum covers; it covers everything from there to the end of the entry."""
     return V2_ATTRIBUTES_OFFSET if magic == 2 else LEGACY_MAGIC_OFFSET
 
 
 cdef inline bint has_right_crc(CFunctions functions, const uint8_t* p, Py_ssize_t size, int magic) noexcept nogil:
-    """Whether the entry of `size` bytes at `p` is as it was written; `functions` has checksums."""
+    """Whether the checksum of the entry of `size` bytes at `p` is correct. `functions` must have checksums."""
     cdef Py_ssize_t start = covered_from(magic)
     if magic == 2:
         return functions.crc32c(p + start, size - start) == stored_crc(p, magic)
@@ -33,24 +33,24 @@ cdef inline bint has_right_crc(CFunctions functions, const uint8_t* p, Py_ssize_
 
 cdef inline bint has_right_crc_by(object crc32c, object crc32, View view, const uint8_t* p, Py_ssize_t size,
                                   int magic) except -1:
-    """The same by Python's functions, which read what `view` is pointed at."""
+    """As `has_right_crc`, by Python functions, which read through `view`."""
     cdef Py_ssize_t start = covered_from(magic)
     view.set(p + start, size - start)
     return <uint32_t>(crc32c(view) if magic == 2 else crc32(view)) == stored_crc(p, magic)
 
 
 cdef inline uint32_t stored_crc_07(const uint8_t* p, int magic) noexcept nogil:
-    # Magic 1 has one byte more before it.
+    # In magic 1, one more byte precedes it.
     return load_u32(p + V07_CRC_OFFSET_V0 + magic)
 
 
 cdef inline Py_ssize_t payload_offset_07(int magic) noexcept nogil:
-    """Where the payload of a message of Kafka 0.7 begins, which is all that its checksum covers."""
+    """Where the payload of a message of Kafka 0.7 begins; its checksum covers only the payload."""
     return V07_PAYLOAD_OFFSET_V0 + magic
 
 
 cdef inline bint has_right_crc_07(object crc32, View view, const uint8_t* p, Py_ssize_t size, int magic) except -1:
-    """The same for the message of Kafka 0.7 of `size` bytes at `p`, its length included."""
+    """As `has_right_crc_by`, for the message of Kafka 0.7 at `p`; `size` includes its length field."""
     cdef Py_ssize_t start = payload_offset_07(magic)
     view.set(p + start, size - start)
     return <uint32_t>crc32(view) == stored_crc_07(p, magic)

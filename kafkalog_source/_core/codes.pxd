@@ -1,13 +1,13 @@
-"""What the loops of the core answer. Zero is good; the order is that of `codes.NAMES`."""
+"""The codes that the loops of the core return, in the order of `codes.NAMES`. Zero is success."""
 
 
 cdef enum Code:
     OK = 0
-    # How walking a window ended.
-    END                    # the range's last byte was reached at an entry's end
-    INCOMPLETE             # the entry goes on behind the window
-    PAST_OFFSETS           # the entry starts at or above the offset where reading stops
-    FULL                   # the columns hold enough for an Arrow batch
+    # Why a loop stopped.
+    END                    # all input was consumed, up to the end of an entry
+    INCOMPLETE             # the entry continues past the end of the window
+    PAST_OFFSETS           # the entry begins at or above the offset where reading stops
+    FULL                   # the columns have enough rows for a record batch
     NO_MEMORY
     # Damage in the header of an entry.
     BAD_LENGTH

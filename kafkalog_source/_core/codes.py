@@ -1,4 +1,4 @@
-"""Names of the codes that the core's loops answer with, in the order of ``codes.pxd``."""
+"""Names of the codes that the core's loops return, in the order of ``codes.pxd``."""
 
 NAMES = (
     "ok",

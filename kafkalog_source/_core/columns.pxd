@@ -7,7 +7,7 @@ from kafkalog_source._core.utf8 cimport copy_as_java, is_ascii
 
 
 cdef enum Fixed:
-    # Columns of one fixed width. The order is that of `columns.FIXED`.
+    # The columns of fixed width, in the order of `columns.FIXED`.
     OFFSET
     TIMESTAMP
     TIMESTAMP_TYPE
@@ -39,7 +39,7 @@ cdef struct FixedColumn:
 
 
 cdef struct BytesColumn:
-    # Arrow's variable-size binary layout. `valid` starts as all ones; a null clears its bit.
+    # Arrow's variable-size binary layout. `valid` starts with all bits set; a null clears its bit.
     bint wanted
     int32_t* offsets
     Py_ssize_t offsets_capacity
@@ -53,7 +53,7 @@ cdef struct BytesColumn:
 
 
 cdef struct HeadersColumn:
-    # A list column: `offsets` and `valid` by record, the two children by header.
+    # A list column: `offsets` and `valid` per record, the two children per header.
     bint wanted
     int32_t* offsets
     Py_ssize_t offsets_capacity
@@ -65,7 +65,7 @@ cdef struct HeadersColumn:
 
 
 cdef struct Mark:
-    # Where the columns stood, to go back to when a batch turns out to be damaged.
+    # A state of the columns, to return to if a batch proves damaged.
     Py_ssize_t rows
     Py_ssize_t key_size
     Py_ssize_t value_size
@@ -82,7 +82,7 @@ cdef struct Table:
     BytesColumn value
     HeadersColumn headers
     int64_t times_out_of_range
-    bint batch_columns_wanted  # any column that is the same for all records of a batch, format and time type aside
+    bint batch_columns_wanted  # any column with one value per batch, except the format and the timestamp type
 
 
 cdef class Columns:
@@ -122,7 +122,7 @@ cdef inline void put_i8(FixedColumn* c, Py_ssize_t row, int8_t v) noexcept nogil
 
 
 cdef inline void put_null(FixedColumn* c, Py_ssize_t row) noexcept nogil:
-    # The slot is cleared too, so that no old memory reaches a file.
+    # The value is cleared too, so that no old memory gets into a file.
     cdef int i
     for i in range(c.width):
         c.data[row * c.width + i] = 0
@@ -131,7 +131,7 @@ cdef inline void put_null(FixedColumn* c, Py_ssize_t row) noexcept nogil:
 
 
 cdef inline void copy_bytes(uint8_t* out, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """``memcpy`` that is quick for the few bytes of a key or header: two moves that may overlap."""
+    """``memcpy``, faster for the few bytes of a key or header: two moves that may overlap."""
     cdef uint64_t first8, last8
     cdef uint32_t first4, last4
     if n > 16:
@@ -153,7 +153,7 @@ cdef inline void copy_bytes(uint8_t* out, const uint8_t* p, Py_ssize_t n) noexce
 
 
 cdef inline bint append_bytes(BytesColumn* c, Py_ssize_t row, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Row `row` becomes the `n` bytes at `p`, or null when `n` is negative. Its offsets slot must be reserved."""
+    """Set row `row` to the `n` bytes at `p`, or to null if `n` is negative. Its offset must be reserved."""
     if n < 0:
         clear_bit(c.valid, row)
         c.nulls += 1
@@ -169,7 +169,7 @@ cdef inline bint append_bytes(BytesColumn* c, Py_ssize_t row, const uint8_t* p, 
 
 
 cdef inline bint append_header_name(BytesColumn* c, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """The name of the next header; `reserve_header` came before."""
+    """Append the name of a header, after `reserve_header`."""
     if is_ascii(p, n):
         return append_bytes(c, c.rows, p, n)
     if c.size + 3 * n > INT32_MAX or not grow(&c.data, &c.capacity, c.size + 3 * n):
@@ -181,7 +181,7 @@ cdef inline bint append_header_name(BytesColumn* c, const uint8_t* p, Py_ssize_t
 
 
 cdef inline bint append_header_value(BytesColumn* c, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """The value of the next header, null when `n` is negative; `reserve_header` came before."""
+    """Append the value of a header, null if `n` is negative, after `reserve_header`."""
     return append_bytes(c, c.rows, p, n)
 
 
@@ -189,12 +189,12 @@ cdef inline bint reserve_header(HeadersColumn* c) noexcept nogil:
     cdef Py_ssize_t rows = c.names.rows + 1
     if (rows + 1) * <Py_ssize_t>sizeof(int32_t) <= c.names.offsets_capacity and rows <= 8 * c.names.valid_capacity:
         return True
-    # Both children have the same number of rows and so the same capacities.
+    # Both children have the same number of rows, and so the same capacities.
     return grow_bytes_rows(&c.names, rows) and grow_bytes_rows(&c.values, rows)
 
 
 cdef inline void end_headers(HeadersColumn* c, Py_ssize_t row, Py_ssize_t count) noexcept nogil:
-    """Close the list of row `row`; a record without headers has a null list."""
+    """End the list of row `row`; it is null for a record without headers."""
     if count == 0:
         clear_bit(c.valid, row)
         c.nulls += 1
@@ -202,9 +202,9 @@ cdef inline void end_headers(HeadersColumn* c, Py_ssize_t row, Py_ssize_t count)
 
 
 cdef inline void put_timestamp(Table* t, Py_ssize_t row, int64_t timestamp_ms) noexcept nogil:
-    """Kafka's milliseconds as Arrow's microseconds; null for -1 and, counted, for what int64 cannot hold.
+    """Convert Kafka's milliseconds to Arrow's microseconds; null for -1, and for what does not fit int64, counted.
 
-    The slot behind a null of the second kind keeps the milliseconds, so that a search by time finds them.
+    The value under a null of the second kind is the milliseconds, so that a search by time finds them.
     """
     cdef FixedColumn* c = &t.fixed[<int>TIMESTAMP]
     if timestamp_ms == NO_TIMESTAMP:

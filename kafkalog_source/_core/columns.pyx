@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The growing columns of one Arrow batch, in Arrow's own memory layout.
+"""The growing columns of one record batch, in Arrow's memory layout.
 
-Only the columns that were asked for have memory. `Columns.take` hands the
-buffers over and starts anew with blocks from the pool.
+Only selected columns have memory. `Columns.take` passes the buffers on and starts
+again with blocks from the pool.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -33,16 +33,16 @@ FIXED = (
 NAMES = tuple(name for name, _ in FIXED) + ("key", "value", "headers")
 
 if len(FIXED) != <int>FIXED_COUNT:
-    # Each of them is written to a table that has room for those of the enumeration.
+    # The table has room for the members of the enumeration only.
     raise ImportError(f"{len(FIXED)} columns in FIXED, and {<int>FIXED_COUNT} in columns.pxd: name each in both")
 
-cdef Py_ssize_t ROW_OVERHEAD = 40  # what a row costs beside its data, for the byte target
-cdef Py_ssize_t HEADER_OVERHEAD = 8  # the same for a header, of which a record may have millions
+cdef Py_ssize_t ROW_OVERHEAD = 40  # bytes that a row costs in addition to its data, for the byte target
+cdef Py_ssize_t HEADER_OVERHEAD = 8  # the same for a header; a record may have millions
 cdef Py_ssize_t FIRST_ROWS = 4096
 
 
 cdef bint grow(uint8_t** address, Py_ssize_t* capacity, Py_ssize_t needed) noexcept nogil:
-    # Move a buffer to a larger block, if it is not large enough.
+    # Move a buffer to a larger block if it is too small.
     cdef Py_ssize_t size
     cdef uint8_t* moved
     if needed <= capacity[0]:
@@ -57,7 +57,7 @@ cdef bint grow(uint8_t** address, Py_ssize_t* capacity, Py_ssize_t needed) noexc
 
 
 cdef bint grow_valid(uint8_t** address, Py_ssize_t* capacity, Py_ssize_t rows) noexcept nogil:
-    # New validity bytes are all ones: a row is valid until `clear_bit`.
+    # New validity bits are set: a row is valid until `clear_bit`.
     cdef Py_ssize_t before = capacity[0]
     if not grow(address, capacity, (rows + 7) // 8):
         return False
@@ -71,7 +71,7 @@ cdef bint grow_bytes_rows(BytesColumn* c, Py_ssize_t rows) noexcept nogil:
 
 
 cdef bint reserve_rows(Table* t, Py_ssize_t more) noexcept nogil:
-    """Room for `more` further rows in every wanted column; False without memory."""
+    """Reserve `more` rows in every selected column; False if out of memory."""
     cdef Py_ssize_t rows = t.rows + more
     cdef FixedColumn* c
     cdef int i
@@ -90,7 +90,7 @@ cdef bint reserve_rows(Table* t, Py_ssize_t more) noexcept nogil:
 
 
 cdef void reset_bytes(BytesColumn* c, Py_ssize_t rows, Py_ssize_t size) noexcept nogil:
-    """Forget the rows from `rows` on."""
+    """Drop the rows from `rows` on."""
     cdef Py_ssize_t row
     if not c.wanted:
         return
@@ -116,18 +116,18 @@ cdef class Columns:
     Parameters
     ----------
     names : collection of str
-        The columns wanted, out of `NAMES`.
+        The selected columns, out of `NAMES`.
     pool : BlockPool
-        Where blocks come from and go back to.
+        The source of blocks.
     byte_target, row_target : int
-        An Arrow batch is full when either is reached.
+        A record batch is full when either is reached.
     """
 
     def __cinit__(self, names, BlockPool pool, Py_ssize_t byte_target=1 << 20, Py_ssize_t row_target=1 << 15):
         cdef int i
         unknown = set(names) - set(NAMES)
         if unknown:
-            raise ValueError(f"no such columns: {sorted(unknown)}")
+            raise ValueError(f"unknown columns: {sorted(unknown)}")
         memset(&self.table, 0, sizeof(Table))
         self.pool = pool
         self.byte_target = byte_target
@@ -164,7 +164,7 @@ cdef class Columns:
 
     @property
     def times_out_of_range(self):
-        """Timestamps since the start that int64 microseconds cannot hold."""
+        """The number of timestamps since the start that do not fit int64 microseconds."""
         return self.table.times_out_of_range
 
     cdef Py_ssize_t bytes_used(self) noexcept nogil:
@@ -176,11 +176,11 @@ cdef class Columns:
         return self.table.rows >= self.row_target or self.bytes_used() >= self.byte_target
 
     cdef bint cannot_take(self, Py_ssize_t size) noexcept nogil:
-        """Whether `size` more bytes could pass what Arrow's int32 offsets address; an empty table takes anything."""
+        """Whether `size` more bytes could exceed Arrow's int32 offsets; never for an empty table."""
         return self.table.rows > 0 and self.bytes_used() + size > INT32_MAX
 
     cdef bint takes_all(self, Py_ssize_t rows, Py_ssize_t size) noexcept nogil:
-        """Whether `rows` more rows out of `size` bytes leave the columns short of full, or only just make them so."""
+        """Whether `rows` more rows from `size` bytes fit without a check for full columns in between."""
         return size <= self.byte_target and self.table.rows + rows <= self.row_target
 
     cdef Mark mark(self) noexcept nogil:
@@ -195,7 +195,7 @@ cdef class Columns:
         return m
 
     cdef void back_to(self, const Mark* m) noexcept nogil:
-        """Forget everything since `m`, half a row included (`reserve_rows` gave its validity bits)."""
+        """Drop everything since `m`, including an unfinished row, whose validity bits `reserve_rows` has provided."""
         cdef Table* t = &self.table
         cdef Py_ssize_t seen = t.rows + 1
         cdef int i
@@ -212,7 +212,7 @@ cdef class Columns:
         t.times_out_of_range = m.times_out_of_range
 
     cdef int start(self) except -1:
-        """Take blocks for the next Arrow batch, of about the size that will be filled."""
+        """Take blocks of about the expected size for the next record batch."""
         cdef int i
         cdef FixedColumn* c
         for i in range(<int>FIXED_COUNT):
@@ -235,12 +235,12 @@ cdef class Columns:
         return 0
 
     def take(self):
-        """Hand the rows over and start anew.
+        """Return the rows and start again.
 
         Returns
         -------
         tuple of (int, dict)
-            The number of rows and, by column name, the null count and buffers in Arrow's order:
+            The number of rows and, by column name, the null count and the buffers in Arrow's order:
             ``(nulls, validity, data)``, ``(nulls, validity, offsets, data)``, and for headers
             ``(nulls, validity, offsets, header rows, names, values)`` with the children alike.
         """

@@ -18,28 +18,28 @@ cdef class Decoder:
     cdef int64_t high
     cdef bint verify
     cdef bint include_control
-    cdef TransactionStates transactions      # None when nobody asks, or not found yet
-    cdef object find_transactions            # None when all is known
-    cdef int64_t known_below                 # where `transactions` ends
-    cdef readonly bint looks_ahead           # whether `find_transactions` will be asked again
+    cdef TransactionStates transactions      # None if not needed, or not resolved yet
+    cdef object find_transactions            # None if all outcomes are known
+    cdef int64_t known_below                 # `transactions` holds for offsets below this
+    cdef readonly bint looks_ahead           # whether `find_transactions` may be called again
     cdef bint committed_only
-    cdef View view                 # pointed at what a checksum is to read
-    cdef readonly Py_ssize_t index # the entry at work
+    cdef View view                 # the bytes that a checksum function reads
+    cdef readonly Py_ssize_t index # the current entry
     cdef Py_ssize_t ready          # entries before this one have been prepared
-    cdef Py_ssize_t refused        # the entry whose payload Python has to look at, or -1
+    cdef Py_ssize_t refused        # the entry whose payload needs Python, or -1
     cdef Payloads payloads         # of the prepared entries
     cdef Body body
-    cdef bint open                 # the body of the entry at work is being read
-    cdef readonly Py_ssize_t batches  # entries that were decoded
+    cdef bint open                 # whether the body of the current entry is being read
+    cdef readonly Py_ssize_t batches  # number of decoded entries
 
-    # With the interpreter lock: a run of entries is prepared.
+    # With the interpreter lock: prepare a run of entries.
     cdef int prepare_some(self, Scratch window, int64_t window_position, Entries entries) except -1
     cdef int need_transactions(self, const Entry* e, Scratch window, int64_t window_position, Entries entries) except -1
     cdef bint prepare_entry(self, const uint8_t* p, Entry* e, bint is_first) except -1
     cdef bint has_right_checksum(self, const uint8_t* p, const Entry* e)
     cdef bint prepare_payload(self, const uint8_t* p, Entry* e, bint is_first) except -1
 
-    # Without it: their rows are made.
+    # Without it: decode them to rows.
     cdef bint can_be_read_at_once(self, const Entry* e) noexcept nogil
     cdef int state_of(self, const uint8_t* p, const Entry* e) noexcept nogil
     cdef bint is_skipped(self, const uint8_t* p, const Entry* e) noexcept nogil

@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""From the entries of a window to rows: checksums, decompression, records.
+"""Decode the entries of a window to rows: checksums, decompression, records.
 
-Checksums and codecs are libraries called through Python, so they are handed in
-as callables. A run of entries is prepared by calling them, and then its rows are
-made without the interpreter lock from beginning to end.
+Checksums and codecs are libraries called through Python, so they are passed in as
+callables. They prepare a run of entries, which is then decoded to rows in one
+stretch without the interpreter lock.
 """
 
 from libc.stdint cimport INT64_MIN, int8_t, int64_t, uint8_t
@@ -23,48 +23,48 @@ from kafkalog_source._core.outcomes cimport COMMITTED, NO_TRANSACTION, Transacti
 from kafkalog_source._core.walk cimport Entries, Entry
 
 cdef Py_ssize_t PREPARED_AT_ONCE = 1 << 18  # bytes on disk
-cdef Py_ssize_t LARGEST_LZ4_AT_ONCE = 1 << 18  # compressed, so that a bomb is of 64 MiB at most
-cdef Py_ssize_t SMALL_LZ4_AT_ONCE = 1 << 16    # while another large payload has left its memory
+cdef Py_ssize_t LARGEST_LZ4_AT_ONCE = 1 << 18  # compressed, so that a bomb expands to at most 64 MiB
+cdef Py_ssize_t SMALL_LZ4_AT_ONCE = 1 << 16    # while memory of another large payload is still held
 cdef Py_ssize_t LARGEST_KEPT = 1 << 20
 
 
 cdef inline bint codec_exists(const Entry* e) noexcept nogil:
-    # zstd came with v2 and is not legal in v0 and v1 (AbstractLegacyRecordBatch).
+    # zstd was added with v2 and is invalid in v0 and v1 (AbstractLegacyRecordBatch).
     return (e.attributes & CODEC_MASK) <= (CODEC_ZSTD if e.magic == 2 else CODEC_LZ4)
 
 
 cdef class Decoder:
-    """Turns entries into rows of `columns`.
+    """Decodes entries to rows of `columns`.
 
     Parameters
     ----------
     columns : Columns
-        Where the rows go.
+        The columns that rows are appended to.
     crc32c, crc32 : callable
         ``f(bytes_like) -> int``: the checksums of v2, and of v0 and v1.
     decompress : callable
         ``f(codec, magic, bytes_like, scratch) -> bytes_like``; see `Payloads`.
     rooms : list of Scratch
-        Where payloads may be decompressed to; two at least.
+        Decompression buffers; at least two.
     functions : CFunctions
-        Called instead of `crc32c`, `crc32` and, for LZ4, `decompress`, as far as they are there.
+        Used instead of `crc32c`, `crc32` and, for LZ4, `decompress`, as far as it has them.
     limit : int
-        Most bytes that a payload may decompress to.
+        Limit on the decompressed size of a payload, in bytes.
     low, high : int
         Records with offsets in [low, high) become rows.
     verify : bool
-        Whether checksums are compared.
+        Whether checksums are verified.
     include_control : bool
         Whether the records of control batches become rows.
     transactions : TransactionStates, optional
-        What became of the transactions, if that is known before.
+        The outcomes of the transactions, if they are known beforehand.
     find_transactions : callable, optional
-        ``f(window, position, start, stop, above, last) -> (TransactionStates, int)``: asked instead, at the first
-        batch of a transaction that is met. It lies at `start` of `window`, whose first byte is that at `position`
-        of the file, and whose entries end at `stop`; their offsets are above `above` and at most `last`. The states
-        have to hold for these entries, and hold for all below the offset that is answered.
+        ``f(window, position, start, stop, above, last) -> (TransactionStates, int)``, called instead at the first
+        transactional batch. The batch is at `start` of `window`, which begins at `position` of the file and whose
+        entries end at `stop`; their offsets are above `above` and at most `last`. The returned states hold for all
+        offsets below the returned one, which includes these entries.
     committed_only : bool
-        Whether batches of aborted and open transactions are passed over.
+        Whether batches of aborted and open transactions are skipped.
     """
 
     def __cinit__(self, Columns columns, crc32c, crc32, decompress, list rooms, CFunctions functions,
@@ -94,11 +94,11 @@ cdef class Decoder:
 
     @property
     def body_position(self):
-        """Where in the (decompressed) body of the entry at `index` the trouble lies."""
+        """The position of an error in the (decompressed) body of the entry at `index`."""
         return self.body.position
 
     def start(self):
-        """Begin with the first entry of a new window."""
+        """Start with the first entry of a new window."""
         self.payloads.clear()
         self.open = False
         self.index = 0
@@ -106,13 +106,13 @@ cdef class Decoder:
         self.refused = -1
 
     def give_back(self):
-        """Give back memory that only a large payload needed, before other large ones are looked at."""
+        """Free the memory of large payloads, before others are examined."""
         self.start()
         self.payloads.give_back()
         self.body.lz4_room.shrink(0)
 
     def skip(self):
-        """Leave the entry at `index` out."""
+        """Skip the entry at `index`."""
         self.open = False
         self.index += 1
         self.ready = max(self.ready, self.index)
@@ -123,7 +123,7 @@ cdef class Decoder:
         Returns
         -------
         int
-            END, FULL, or what is wrong with the entry at `index`; no row of a wrong entry stays in the columns.
+            END, FULL, or the error of the entry at `index`; no row of a bad entry stays in the columns.
         """
         cdef const uint8_t* data = window.address
         cdef int code = Code.END
@@ -138,10 +138,10 @@ cdef class Decoder:
         return code
 
     cdef int prepare_some(self, Scratch window, int64_t window_position, Entries entries) except -1:
-        """Check and decompress the next entries, few enough that they are still in the cache when their rows are made.
+        """Check and decompress the next entries, few enough to be still in the cache when they are decoded.
 
-        The checksums of those that are passed over by offset are compared too: a wrong length may hide wanted ones
-        behind it.
+        The checksums of entries that are skipped by offset are verified too, because a wrong length may hide requested
+        entries after them.
         """
         cdef Entry* e
         cdef const uint8_t* p
@@ -171,7 +171,7 @@ cdef class Decoder:
         return e.size <= (SMALL_LZ4_AT_ONCE if self.payloads.holds_much() else LARGEST_LZ4_AT_ONCE)
 
     cdef bint prepare_entry(self, const uint8_t* p, Entry* e, bint is_first) except -1:
-        """Check the entry and decompress it if it joins the run; False if it has to begin the next."""
+        """Check the entry and decompress it if it joins the run; False if it has to start the next run."""
         if not e.checked:
             e.checked = True
             e.sound = self.has_right_checksum(p, e)
@@ -185,10 +185,10 @@ cdef class Decoder:
         return has_right_crc_by(self.crc32c, self.crc32, self.view, p, e.size, e.magic)
 
     cdef bint prepare_payload(self, const uint8_t* p, Entry* e, bint is_first) except -1:
-        """Decompress the entry if it joins the run; a bad one is told of as the first, when the rows before are made."""
+        """Decompress the entry if it joins the run. A bad one raises when it is the first, after the rows before it."""
         cdef const uint8_t* start = NULL
         cdef Py_ssize_t size = 0
-        # What is wrong or empty needs no payload, and is told of when it is its turn.
+        # An invalid or empty entry needs no payload, and is reported when it is decoded.
         if find_payload(p, e, &start, &size) != Code.OK or size == 0:
             return True
         if not self.payloads.takes(size):
@@ -205,7 +205,7 @@ cdef class Decoder:
         return True
 
     cdef int need_transactions(self, const Entry* e, Scratch window, int64_t window_position, Entries entries) except -1:
-        """Have the transactions found out when a batch of an unknown one is met whose records may become rows."""
+        """Resolve outcomes at the first wanted transactional batch."""
         if self.find_transactions is None or e.magic != 2 or not e.attributes & TRANSACTIONAL_FLAG:
             return 0
         if e.last_offset < self.known_below:
@@ -234,7 +234,7 @@ cdef class Decoder:
         return self.committed_only and self.state_of(p, e) > COMMITTED
 
     cdef int read_ready(self, const uint8_t* window, int64_t window_position, Entries entries) noexcept nogil:
-        """Rows of the prepared entries; END behind the last of them, otherwise as `decode`."""
+        """Decode the prepared entries to rows; END after the last one, otherwise as `decode`."""
         cdef int code
         while self.index < self.ready:
             if not self.open:
@@ -255,7 +255,7 @@ cdef class Decoder:
         return Code.END
 
     cdef int begin_entry(self, const uint8_t* window, int64_t window_position, Entry* e) noexcept nogil:
-        """Open the entry, unless nothing of it is wanted or it is a small message, which becomes a row at once."""
+        """Open the entry, unless it is skipped or is a small message, whose row is appended at once."""
         cdef const uint8_t* p = window + e.start
         cdef int code
         if not e.checked:
@@ -275,7 +275,7 @@ cdef class Decoder:
         code = self.body.open(p, e, NULL if e.payload < 0 else &self.payloads.items[e.payload])
         self.open = code == Code.OK
         if code == Code.END:
-            # It is prepared once more, now as an entry that needs Python, which says what is wrong.
+            # Prepare it again as an entry that needs Python, which reports what is wrong.
             self.refused = self.index
             self.ready = self.index
         return code

@@ -7,13 +7,13 @@ from kafkalog_source._core.walk cimport Entry
 
 
 cdef struct Message07:
-    # All of it, its length included, so that `size` may pass what an int32 holds.
+    # The whole message with its length field, so `size` may exceed an int32.
     const uint8_t* data
     Py_ssize_t size
 
 
 cdef struct Set07:
-    # A decompressed message set and how far it is read.
+    # A decompressed message set and the position reached in it.
     const uint8_t* data
     Py_ssize_t pos
     Py_ssize_t end
@@ -38,15 +38,15 @@ cdef class Decoder07:
     cdef Wanted wanted
     cdef bint verify
     cdef View view
-    cdef readonly Py_ssize_t index          # the top-level message at work
-    cdef readonly Py_ssize_t body_position  # where in its decompressed set the trouble lies
-    cdef readonly Py_ssize_t batches        # top-level messages that were decoded
+    cdef readonly Py_ssize_t index          # the current top-level message
+    cdef readonly Py_ssize_t body_position  # of an error in its decompressed set
+    cdef readonly Py_ssize_t batches        # number of decoded top-level messages
     cdef Batch batch
     cdef bint open
-    cdef object payload                     # what owns the decompressed outermost set, or None
+    cdef object payload                     # the owner of the decompressed outermost set, or None
     cdef Py_buffer buffer
     cdef bint has_buffer
-    cdef list nested                        # the decompressed sets inside it
+    cdef list nested                        # the decompressed nested sets
     cdef Messages07 messages
     cdef Py_ssize_t next_message
 

@@ -7,7 +7,7 @@ from kafkalog_source._core.memory import Scratch, View
 from kafkalog_source._core.walk import Entries
 
 class Messages07:
-    """The messages of a 0.7 set; the core alone looks into it."""
+    """The messages of a 0.7 set, used only by the core."""
 
 class Decoder07:
     def __init__(

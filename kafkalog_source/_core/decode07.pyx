@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""From the top-level messages of a Kafka 0.7 window to rows.
+"""Decode the top-level messages of a Kafka 0.7 window to rows.
 
-A compressed message holds a set of messages, among which there may be
-compressed ones again (``ByteBufferMessageSet`` of 0.7 recurses). Here a stack of
-fixed depth takes the place of recursion. All messages of a set are found and
-their checksums compared before the first of them becomes a row.
+A compressed message contains a set of messages, which may be compressed again
+(``ByteBufferMessageSet`` of 0.7 recurses). Here a stack of fixed depth replaces the
+recursion. All messages of a set are found and their checksums verified before the
+first of them becomes a row.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -24,7 +24,7 @@ from kafkalog_source._core.walk cimport Entries, Entry
 from kafkalog_source._core.walk07 cimport parse_header_07
 
 cdef enum:
-    MOST_SETS = 8  # how many message sets may lie inside each other
+    MOST_SETS = 8  # the deepest nesting of message sets
 
 
 cdef inline Py_ssize_t payload_start(const Message07* message) noexcept nogil:
@@ -36,7 +36,7 @@ cdef inline int codec_of(const Message07* message) noexcept nogil:
 
 
 cdef void fill_message(const Message07* found, int64_t offset, Message* message) noexcept nogil:
-    """Say it in the terms of v0, whose columns it shares: a value without key and time."""
+    """Convert to the fields of v0: a value without key and timestamp."""
     cdef Py_ssize_t start = payload_start(found)
     message.data = found.data
     message.size = <int32_t>found.size
@@ -51,7 +51,7 @@ cdef void fill_message(const Message07* found, int64_t offset, Message* message)
 
 
 cdef class Messages07:
-    """The plain messages of one top-level message, in order."""
+    """The uncompressed messages of one top-level message, in order."""
 
     def __cinit__(self):
         self.items = NULL
@@ -86,7 +86,7 @@ cdef class Messages07:
         return self.items[self.count]
 
     cdef int read_set(self, Set07* s) noexcept nogil:
-        """Add messages of `s` up to its end (END), or up to and with the next compressed one (OK)."""
+        """Add the messages of `s` up to its end (END), or up to and including the next compressed one (OK)."""
         cdef Entry entry
         cdef const uint8_t* p
         cdef int code
@@ -108,21 +108,21 @@ cdef class Messages07:
 
 
 cdef class Decoder07:
-    """Turns top-level messages into rows of `columns`.
+    """Decodes top-level messages to rows of `columns`.
 
     Parameters
     ----------
     columns : Columns
-        Where the rows go.
+        The columns that rows are appended to.
     crc32 : callable
         ``f(bytes_like) -> int``: the checksum of a payload.
     decompress : callable
-        ``f(codec, bytes_like, nested) -> bytes_like``; raises for a payload that its codec refuses. What it gives for
-        a nested set is memory of its own, which stays where it is as long as the object does.
+        ``f(codec, bytes_like, nested) -> bytes_like``; raises for a payload that is not valid for its codec. The result
+        for a nested set owns its memory, which does not move while the object exists.
     low, high : int
         Messages with offsets in [low, high) become rows.
     verify : bool
-        Whether checksums are compared.
+        Whether checksums are verified.
     """
 
     def __cinit__(self, Columns columns, crc32, decompress, int64_t low=0, int64_t high=MAX_OFFSET, bint verify=True):
@@ -144,12 +144,12 @@ cdef class Decoder07:
             PyBuffer_Release(&self.buffer)
 
     def start(self):
-        """Begin with the first message of a new window."""
+        """Start with the first message of a new window."""
         self.close_entry()
         self.index = 0
 
     def skip(self):
-        """Leave the message at `index` out."""
+        """Skip the message at `index`."""
         self.close_entry()
         self.index += 1
 
@@ -159,7 +159,7 @@ cdef class Decoder07:
         Returns
         -------
         int
-            END, FULL, or what is wrong with the message at `index`; no row of a wrong one stays in the columns.
+            END, FULL, or the error of the message at `index`; no row of a bad message stays in the columns.
         """
         cdef const Entry* e
         cdef int code
@@ -187,9 +187,9 @@ cdef class Decoder07:
         return Code.END
 
     cdef int open_entry(self, const uint8_t* p, const Entry* e, int64_t window_position) except -1:
-        """Find and check all plain messages of the top-level message at `p`; PAST_OFFSETS if it is not wanted.
+        """Find and check all inner messages of the top-level message at `p`; PAST_OFFSETS if it is not requested.
 
-        Those that are not wanted are checked too: a length that lies may hide wanted ones behind it.
+        The checksum of a message that is not requested is verified too, because a corrupt length may hide others.
         """
         cdef Message07 outer
         cdef Message header
@@ -204,7 +204,7 @@ cdef class Decoder07:
             return Code.BAD_CODEC
         fill_message(&outer, e.first_offset, &header)
         batch_of_message(&header, &self.batch)
-        # Of the formats that `put_message` knows, v0 is the one without any kind of time.
+        # Among the formats of `put_message`, v0 is the one without timestamps.
         self.batch.magic = 0
         self.batch.position = window_position + e.start
         self.open = True
@@ -215,7 +215,7 @@ cdef class Decoder07:
         return Code.OK if self.messages.push(outer.data, outer.size) else Code.NO_MEMORY
 
     cdef int open_sets(self, const Message07* outer) except -1:
-        """Decompress the set inside `outer` and those inside it. A set without messages is none the worse."""
+        """Decompress the set inside `outer` and the sets nested in it. A set without messages is valid."""
         cdef Set07 sets[MOST_SETS]
         cdef Message07 compressed
         cdef Py_ssize_t i
@@ -242,11 +242,11 @@ cdef class Decoder07:
         return Code.OK
 
     cdef int open_nested(self, const Message07* message, Set07* s) except -1:
-        """Decompress the set inside `message`, and keep it until the top-level message is done."""
+        """Decompress the set inside `message`, and keep it until the top-level message is finished."""
         cdef Py_buffer buffer
         cdef Py_ssize_t start = payload_start(message)
         if message.size == start:
-            # A compressed stream is never empty, even if it holds nothing.
+            # A compressed stream is never empty, even if its content is.
             return Code.WRAPPER_EMPTY
         self.view.set(message.data + start, message.size - start)
         s.pos = 0
@@ -259,7 +259,7 @@ cdef class Decoder07:
             return Code.OK
         content = self.decompress(codec_of(message), self.view, True)
         self.nested.append(content)
-        # What owns the memory is kept, and so the memory stays where it is.
+        # The owner of the memory is kept in `nested`, so the memory does not move.
         PyObject_GetBuffer(content, &buffer, PyBUF_SIMPLE)
         s.data = <const uint8_t*>buffer.buf
         s.end = buffer.len
@@ -272,7 +272,7 @@ cdef class Decoder07:
         return has_right_crc_07(self.crc32, self.view, message.data, message.size, message.data[V07_MAGIC_OFFSET])
 
     cdef int read_messages(self) noexcept nogil:
-        """Rows of the open message until it ends or, if it is a large one, the columns are full."""
+        """Append rows from the open message until it ends or, for a large one, the columns are full."""
         cdef Table* t = &self.columns.table
         cdef Py_ssize_t start = t.rows
         cdef Py_ssize_t left = self.messages.count - self.next_message

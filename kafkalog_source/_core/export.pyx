@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Record batches in the structs of Arrow's C data interface.
+"""Export record batches through Arrow's C data interface.
 
-Built column by column in Python, a batch costs a good part of what it takes to
-decode it, and all of that under the interpreter lock. Handed over in these
-structs it costs one call.
+Building a record batch column by column in Python takes a large part of the time
+that decoding takes, all under the interpreter lock. With these structs it takes one
+call.
 """
 
 cimport cython
@@ -18,7 +18,7 @@ cdef enum:
 
 
 cdef struct ArrowArray:
-    # As the interface's specification has it.
+    # As specified by the interface.
     int64_t length
     int64_t null_count
     int64_t offset
@@ -32,23 +32,23 @@ cdef struct ArrowArray:
 
 
 cdef struct Node:
-    # An array below the batch, with room for what it points to.
+    # A child array, with its buffer pointers.
     ArrowArray array
     const void* buffers[MOST_BUFFERS]
 
 
 cdef struct Memory:
-    # All that a batch needs, in one piece: `children` holds the pointers of all arrays, one array's after the other's.
+    # The memory of a batch: `nodes` has all arrays, `pointers` the child pointers of one array after the other.
     Py_ssize_t nodes_used
     Py_ssize_t pointers_used
     Node* nodes
     ArrowArray** pointers
     const void* no_validity
-    PyObject* owners  # a list of what the buffers belong to
+    PyObject* owners  # a list of the objects that own the buffers
 
 
 cdef void release_child(ArrowArray* array) noexcept:
-    # The importer takes the batch as a whole, which owns the memory of its arrays.
+    # The batch owns the memory of its children and is always imported as a whole.
     array.release = NULL
 
 
@@ -78,7 +78,7 @@ cdef Py_ssize_t count_nodes(columns) except -1:
 
 
 cdef class ExportedBatch:
-    """A batch that waits to be imported; if nobody does that, it lets go of its buffers when it goes."""
+    """A record batch to be imported. If it is not, it releases its buffers when it is deallocated."""
 
     cdef ArrowArray array
 
@@ -91,20 +91,20 @@ cdef class ExportedBatch:
 
     @property
     def address(self):
-        """Of the ``struct ArrowArray``; whoever imports it moves it out."""
+        """The address of the ``struct ArrowArray``, whose content the importer moves."""
         return <uintptr_t>&self.array
 
 
 def export_batch(Py_ssize_t rows, columns):
-    """A batch of `rows` rows, with no copy.
+    """Export a record batch of `rows` rows without a copy.
 
     Parameters
     ----------
     rows : int
     columns : sequence of tuple
         ``(length, null count, buffers)`` or ``(length, null count, buffers, children)``, with at most three buffers in
-        Arrow's order, each an object that keeps its memory where it is as long as it lives, or None for a bitmap that
-        is not needed. Children are like columns.
+        Arrow's order. Each is an object whose memory does not move while it exists, or None for a validity bitmap that
+        is not needed. Children have the same form as columns.
 
     Returns
     -------
@@ -115,12 +115,12 @@ def export_batch(Py_ssize_t rows, columns):
     cdef list owners = []
     cdef Memory* memory = <Memory*>calloc(1, sizeof(Memory))
     if memory == NULL:
-        raise MemoryError("no memory for an Arrow batch")
+        raise MemoryError("out of memory for a record batch")
     memory.nodes = <Node*>calloc(count + 1, sizeof(Node))
     memory.pointers = <ArrowArray**>calloc(count + 1, sizeof(ArrowArray*))
     if memory.nodes == NULL or memory.pointers == NULL:
         free_memory(memory)
-        raise MemoryError("no memory for an Arrow batch")
+        raise MemoryError("out of memory for a record batch")
     try:
         fill_children(memory, &batch.array, columns, owners)
     except:
@@ -161,7 +161,7 @@ cdef int fill_node(Node* node, column, list owners) except -1:
     node.array.buffers = node.buffers
     node.array.release = release_child
     if node.array.n_buffers > MOST_BUFFERS:
-        raise ValueError(f"{node.array.n_buffers} buffers, and no layout has more than {MOST_BUFFERS}")
+        raise ValueError(f"a column with {node.array.n_buffers} buffers, expected at most {MOST_BUFFERS}")
     for number, owner in enumerate(column[2]):
         if owner is not None:
             node.buffers[number] = address_of(owner)

@@ -6,8 +6,8 @@ cdef enum:
 
 
 cdef struct Lz4Header:
-    Py_ssize_t size           # with its checksum
-    Py_ssize_t largest_block  # decompressed
+    Py_ssize_t size           # in bytes, with its checksum
+    Py_ssize_t largest_block  # in bytes, decompressed
     bint block_checksums
 
 

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The framing of LZ4, snappy and zstd streams, as Kafka's readers take it.
+"""The framing of LZ4, snappy and zstd streams, as Kafka's readers accept it.
 
-The blocks themselves are for the codecs' own libraries. What is read here are
-the headers around them: Kafka 0.8 and 0.9 wrote LZ4 frames whose header
-checksum no stock library accepts, snappy comes in a framing of its own, and
-neither a zstd nor an LZ4 library tells a stream that is cut from one that ends.
+The codecs' libraries decompress the blocks. The headers around them are parsed here:
+Kafka 0.8 and 0.9 wrote LZ4 frames whose header checksum no standard library accepts,
+snappy has a framing of its own, and neither the zstd nor the LZ4 library
+distinguishes a truncated stream from a complete one.
 """
 
 from libc.stdint cimport INT64_MAX, uint8_t, uint32_t, uint64_t
@@ -19,7 +19,7 @@ cdef uint32_t LZ4_MAGIC = 0x184D2204
 cdef uint32_t ZSTD_MAGIC = 0xFD2FB528
 cdef uint32_t SKIPPABLE_MAGIC = 0x184D2A50
 cdef Py_ssize_t ZSTD_BLOCK_MAX = 1 << 17
-cdef int SNAPPY_MOST_EXPANSION = 24  # a copy of 64 bytes takes three; a margin on top
+cdef int SNAPPY_MOST_EXPANSION = 24  # a copy of 64 bytes takes three, plus a margin
 
 
 def too_large(str codec, limit):
@@ -35,7 +35,7 @@ def bad_stream(str codec, str problem, found=None, expected=None):
 
 
 def view_of(data):
-    """A View over a bytes object, for callers outside of the decoder."""
+    """Return a View over a bytes object, for callers outside the decoder."""
     cdef View view = View.__new__(View)
     cdef bytes owner = bytes(data)
     view.set(<const uint8_t*>owner, len(owner))
@@ -44,7 +44,7 @@ def view_of(data):
 
 
 cdef const char* lz4_header(const uint8_t* p, Py_ssize_t end, Lz4Header* header) noexcept nogil:
-    """Read the header of an LZ4 frame, its checksum aside; what is wrong with it, or NULL."""
+    """Read the header of an LZ4 frame except its checksum; return what is wrong with it, or NULL."""
     cdef int flags, descriptor
     if end < 7 or load_u32_le(p) != LZ4_MAGIC:
         return b"it does not begin with a frame"
@@ -55,24 +55,24 @@ cdef const char* lz4_header(const uint8_t* p, Py_ssize_t end, Lz4Header* header)
     if not flags & 0x20:
         return b"its blocks are linked, which Kafka refuses"
     if descriptor & 0x8F or descriptor >> 4 < 4:
-        return b"the frame's block size does not exist"
+        return b"the frame's block size is invalid"
     header.largest_block = <Py_ssize_t>1 << (8 + 2 * (descriptor >> 4))
     header.block_checksums = (flags & 0x10) != 0
     header.size = 15 if flags & 8 else 7
     if end < header.size:
-        return b"the frame's header is cut"
+        return b"the frame's header is truncated"
     return NULL
 
 
 cdef class Lz4Frames:
     """Reads one LZ4 frame (``Lz4BlockInputStream``).
 
-    Kafka takes independent blocks only, does not look at the content checksum, and ignores what follows the frame.
+    Kafka accepts only independent blocks, does not verify the content checksum, and ignores what follows the frame.
 
     Parameters
     ----------
     decompress_block : callable
-        ``f(source, uncompressed_size=n) -> bytes``, of at most n bytes.
+        ``f(source, uncompressed_size=n) -> bytes``, at most n bytes.
     xxh32 : callable
         ``f(bytes_like) -> int``.
     """
@@ -87,9 +87,9 @@ cdef class Lz4Frames:
         self.view = View.__new__(View)
 
     def decompress(self, View source, Scratch scratch, Py_ssize_t limit, bint check_header):
-        """The content of the frame in `source`: bytes when it has one block, else a view of `scratch`.
+        """Return the content of the frame in `source`: bytes if it has one block, otherwise a view of `scratch`.
 
-        `check_header` is false for magic 0, whose writers got the header checksum wrong (``Lz4BlockOutputStream``).
+        `check_header` is false for magic 0, whose writers computed a wrong header checksum (``Lz4BlockOutputStream``).
         """
         cdef const uint8_t* p = source.address
         cdef Py_ssize_t end = source.size
@@ -107,7 +107,7 @@ cdef class Lz4Frames:
                 break
             if block is not None:
                 written = keep(scratch, written, block, limit)
-                block = None  # Its memory can be that of the next.
+                block = None  # The next block can reuse its memory.
             block = self.read_block(p + pos, size, header.largest_block, plain)
             pos += size + (4 if header.block_checksums else 0)
         if block is None:
@@ -122,22 +122,25 @@ cdef class Lz4Frames:
     cdef int read_header(self, const uint8_t* p, Py_ssize_t end, bint check_header, Lz4Header* header) except -1:
         cdef const char* problem = lz4_header(p, end, header)
         if problem != NULL:
-            # Without its first bytes it is no frame but may be anything, and nothing of a record is shown.
+            # Without the magic it is not a frame and may be anything, also record content, which is not shown.
             is_frame = end >= 7 and load_u32_le(p) == LZ4_MAGIC
             found = f"flags 0x{p[4]:02x}, block descriptor 0x{p[5]:02x}" if is_frame else None
             raise bad_stream("lz4", problem.decode(), found=found)
         self.view.set(p + 4, header.size - 5)
-        if check_header and (<uint32_t>self.xxh32(self.view) >> 8) & 0xFF != p[header.size - 1]:
-            raise bad_stream("lz4", "the frame's header checksum is wrong")
+        if check_header:
+            computed = (<uint32_t>self.xxh32(self.view) >> 8) & 0xFF
+            if computed != p[header.size - 1]:
+                found = f"stored 0x{p[header.size - 1]:02x}, computed 0x{computed:02x}"
+                raise bad_stream("lz4", "the frame's header checksum is wrong", found=found)
         return 0
 
     cdef Py_ssize_t next_block(self, const uint8_t* p, Py_ssize_t end, Py_ssize_t* pos, const Lz4Header* header,
                                bint* plain) except -1:
-        """Move to the data of the next block and return its size, 0 at the end mark."""
+        """Move to the data of the next block and return its size, or 0 at the end mark."""
         cdef uint32_t word
         cdef Py_ssize_t size
         if end - pos[0] < 4:
-            raise bad_stream("lz4", "the frame is cut")
+            raise bad_stream("lz4", "the frame is truncated before its end mark")
         word = load_u32_le(p + pos[0])
         pos[0] += 4
         plain[0] = (word & 0x80000000) != 0
@@ -146,14 +149,21 @@ cdef class Lz4Frames:
             return 0
         if size > header.largest_block:
             raise bad_stream(
-                "lz4", "a block is larger than the frame allows", found=size, expected=f"at most {header.largest_block}"
+                "lz4", "a block is larger than the frame allows", found=f"{size} bytes",
+                expected=f"at most {header.largest_block}"
             )
         if size + (4 if header.block_checksums else 0) > end - pos[0]:
-            raise bad_stream("lz4", "a block is cut")
+            raise bad_stream(
+                "lz4", "a block is truncated", found=f"{end - pos[0]} bytes",
+                expected=f"{size + (4 if header.block_checksums else 0)} bytes"
+            )
         if header.block_checksums:
             self.view.set(p + pos[0], size)
-            if <uint32_t>self.xxh32(self.view) != load_u32_le(p + pos[0] + size):
-                raise bad_stream("lz4", "a block's checksum is wrong")
+            computed = <uint32_t>self.xxh32(self.view)
+            word = load_u32_le(p + pos[0] + size)
+            if computed != word:
+                found = f"stored 0x{word:08x}, computed 0x{computed:08x}"
+                raise bad_stream("lz4", "a block's checksum is wrong", found=found)
         return size
 
     cdef bytes read_block(self, const uint8_t* p, Py_ssize_t size, Py_ssize_t largest, bint plain):
@@ -162,12 +172,12 @@ cdef class Lz4Frames:
         self.view.set(p, size)
         try:
             return self.decompress_block(self.view, uncompressed_size=min(largest, LZ4_MOST_EXPANSION * size))
-        except Exception as error:  # the library's own exception type is not importable by name
+        except Exception as error:  # the library's exception type cannot be imported by name
             raise bad_stream("lz4", "a block does not decompress") from error
 
 
 cdef int make_room(Scratch scratch, Py_ssize_t written, Py_ssize_t needed, Py_ssize_t limit) except -1:
-    """Let `scratch` hold `needed` bytes, at most `limit`; one at least, as the libraries crash on a null address."""
+    """Grow `scratch` to `needed` bytes, at most `limit`; at least one, as the libraries crash on a null address."""
     if needed > scratch.capacity or scratch.capacity == 0:
         scratch.ensure(max(1, min(limit, max(2 * scratch.capacity, needed))), written)
     return 0
@@ -184,32 +194,35 @@ cdef Py_ssize_t keep(Scratch scratch, Py_ssize_t written, bytes block, Py_ssize_
 
 
 cdef Py_ssize_t snappy_size(const uint8_t* p, Py_ssize_t size) except -1:
-    """The length that a raw snappy block claims (an unsigned varint), if its bytes can hold that much."""
+    """Return the length that a raw snappy block claims (an unsigned varint), if its bytes can hold that much."""
     cdef uint64_t claimed = 0
     cdef int i
     for i in range(min(size, 5)):
         claimed |= <uint64_t>(p[i] & 0x7F) << (7 * i)
         if p[i] < 0x80:
             if claimed > <uint64_t>size * SNAPPY_MOST_EXPANSION:
-                raise bad_stream("snappy", "a block claims more than its bytes can hold")
+                raise bad_stream(
+                    "snappy", "a block claims more than its bytes can hold", found=f"{claimed} bytes",
+                    expected=f"at most {size * SNAPPY_MOST_EXPANSION}"
+                )
             return claimed
-    raise bad_stream("snappy", "a block has no length")
+    raise bad_stream("snappy", "a block has no valid length", expected="a varint of at most 5 bytes")
 
 
 cdef bint is_xerial_header(const uint8_t* p, Py_ssize_t size) except -1:
-    """Whether xerial's header is at `p`. Of its two versions its reader looks at the first alone."""
+    """Whether xerial's header is at `p`. As in its reader, only the first of its two versions is checked."""
     if size < 16 or memcmp(p, b"\x82SNAPPY\x00", 8) != 0:
         return False
     if load_i32(p + 8) < 1:
-        raise bad_stream("snappy", "the stream's version does not exist", found=load_i32(p + 8), expected="1 or above")
+        raise bad_stream("snappy", "the stream's version is invalid", found=load_i32(p + 8), expected="1 or above")
     return True
 
 
 cdef class SnappyStream:
     """Reads a snappy payload: xerial's framing, or one raw block (``SnappyInputStream`` of snappy-java).
 
-    xerial's framing is a 16-byte header, then (int32 length, raw block) repeated; the header may come again in the
-    middle, where streams were joined. A payload without the header is one raw block.
+    xerial's framing is a 16-byte header, then (int32 length, raw block) repeated. The header may be repeated where
+    streams were concatenated. A payload without the header is one raw block.
 
     Parameters
     ----------
@@ -228,7 +241,7 @@ cdef class SnappyStream:
         self.destination.writable = True
 
     def decompress(self, View source, Scratch scratch, Py_ssize_t limit):
-        """The content of `source`, as a view of `scratch`."""
+        """Return the content of `source`, as a view of `scratch`."""
         cdef const uint8_t* p = source.address
         cdef Py_ssize_t end = source.size
         cdef bint framed = is_xerial_header(p, end)
@@ -236,7 +249,7 @@ cdef class SnappyStream:
         cdef Py_ssize_t pos = 0
         cdef Py_ssize_t written = 0
         cdef Py_ssize_t size = end
-        # Every block says how large it is, so that a payload that is too large takes no memory.
+        # Every block gives its size, so a payload that is too large is rejected before memory is reserved.
         if content > limit:
             raise too_large("snappy", limit)
         make_room(scratch, 0, content, limit)
@@ -253,15 +266,15 @@ cdef class SnappyStream:
         self.destination.set(scratch.address + written, claimed)
         try:
             got = self.decompress_into(self.source, self.destination)
-        except Exception as error:  # the library raises more than one type for bad input
+        except Exception as error:  # the library raises several types for bad input
             raise bad_stream("snappy", "a block does not decompress") from error
         if got != claimed:
-            raise bad_stream("snappy", "a block does not hold what it claims", found=got, expected=claimed)
+            raise bad_stream("snappy", "a block does not have the length that it claims", found=got, expected=claimed)
         return written + claimed
 
 
 cdef Py_ssize_t snappy_stream_size(const uint8_t* p, Py_ssize_t end) except -1:
-    """What all blocks of a stream in xerial's framing claim together."""
+    """The sum of the lengths that the blocks of a stream in xerial's framing claim."""
     cdef Py_ssize_t pos = 0
     cdef Py_ssize_t size = 0
     cdef Py_ssize_t content = 0
@@ -272,7 +285,7 @@ cdef Py_ssize_t snappy_stream_size(const uint8_t* p, Py_ssize_t end) except -1:
 
 
 cdef bint next_snappy_block(const uint8_t* p, Py_ssize_t end, Py_ssize_t* pos, Py_ssize_t* size) except -1:
-    """Move to the next block that is not empty and give its size; false at the stream's end."""
+    """Move to the next nonempty block and set its size; False at the end of the stream."""
     while end - pos[0] >= 4:
         if is_xerial_header(p + pos[0], end - pos[0]):
             pos[0] += 16
@@ -280,17 +293,25 @@ cdef bint next_snappy_block(const uint8_t* p, Py_ssize_t end, Py_ssize_t* pos, P
         size[0] = load_i32(p + pos[0])
         pos[0] += 4
         if size[0] < 0 or size[0] > end - pos[0]:
-            raise bad_stream("snappy", "a block's length lies", expected=f"0 to {end - pos[0]}")
+            raise bad_stream("snappy", "a block's length is invalid", found=size[0], expected=f"0 to {end - pos[0]}")
         if size[0]:
             return True
     return False
 
 
 def zstd_frames(View source):
-    """How many zstd frames `source` has, the most bytes that they can hold, and the widest window that one of them
-    asks for, from headers alone (RFC 8878).
+    """Parse the headers of the zstd frames in `source` (RFC 8878).
 
-    Raises CodecError unless `source` is whole frames, so that a cut stream does not pass for a short one.
+    Returns
+    -------
+    tuple of (int, int, int)
+        The number of frames, the most bytes that they can decompress to, and the largest window that one of them
+        needs, in bytes.
+
+    Raises
+    ------
+    CodecError
+        `source` is not a sequence of complete frames, so that a truncated stream does not pass for a short one.
     """
     cdef const uint8_t* p = source.address
     cdef Py_ssize_t end = source.size
@@ -302,7 +323,7 @@ def zstd_frames(View source):
     while pos < end:
         frames += 1
         if end - pos < 8:
-            raise bad_stream("zstd", "a frame is cut")
+            raise bad_stream("zstd", "a frame is truncated")
         magic = load_u32_le(p + pos)
         if magic & 0xFFFFFFF0 == SKIPPABLE_MAGIC:
             pos += 8 + <Py_ssize_t>load_u32_le(p + pos + 4)
@@ -310,14 +331,14 @@ def zstd_frames(View source):
             window = max(window, zstd_window(p + pos, end - pos))
             pos = zstd_frame_end(p, end, pos, &bound)
         else:
-            raise bad_stream("zstd", "no frame begins where one should")
+            raise bad_stream("zstd", f"no frame begins at byte {pos}", expected=f"magic 0x{ZSTD_MAGIC:08x}")
     if pos > end:
-        raise bad_stream("zstd", "a frame is cut")
+        raise bad_stream("zstd", "a frame is truncated")
     return frames, bound, window
 
 
 cdef Py_ssize_t zstd_window(const uint8_t* p, Py_ssize_t left) noexcept nogil:
-    """The window that the frame at `p` asks for; one without any asks for all of its content."""
+    """The window that the frame at `p` needs; for a single-segment frame, its content size."""
     cdef int descriptor = p[4]
     cdef int width = 1 << (descriptor >> 6)
     cdef Py_ssize_t at = 5 + ((1 << (descriptor & 3)) >> 1)
@@ -343,7 +364,7 @@ cdef Py_ssize_t zstd_frame_end(const uint8_t* p, Py_ssize_t end, Py_ssize_t pos,
     pos += (1 if single_segment else 0) if size_flag == 0 else 1 << size_flag
     while True:
         if end - pos < 3:
-            raise bad_stream("zstd", "a frame is cut")
+            raise bad_stream("zstd", "a frame is truncated")
         header = p[pos] | (<uint32_t>p[pos + 1] << 8) | (<uint32_t>p[pos + 2] << 16)
         size = header >> 3
         pos += 3
@@ -356,5 +377,5 @@ cdef Py_ssize_t zstd_frame_end(const uint8_t* p, Py_ssize_t end, Py_ssize_t pos,
             break
     pos += 4 if descriptor & 4 else 0
     if pos > end:
-        raise bad_stream("zstd", "a frame is cut")
+        raise bad_stream("zstd", "a frame is truncated")
     return pos

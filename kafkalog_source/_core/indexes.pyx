@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What offset and time indexes say, compared with the batches they speak of; and such indexes made anew.
+"""Compare offset and time indexes with their batches, and rebuild such indexes.
 
-Both classes are shown the good entries of one window after another, in the order
-of the file. The rules are those of ``LogSegment``, ``OffsetIndex`` and ``TimeIndex``.
+Both classes take the valid entries of one window after another, in file order. The
+rules are those of ``LogSegment``, ``OffsetIndex`` and ``TimeIndex``.
 """
 
 from libc.stdint cimport INT32_MAX, int64_t, uint8_t
@@ -18,7 +18,7 @@ from kafkalog_source._core.walk cimport Entries, Entry
 
 
 cdef inline int64_t largest_timestamp(const uint8_t* p, const Entry* e) noexcept nogil:
-    """The time that a broker goes by: a batch's largest, a v1 message's or wrapper's own."""
+    """The timestamp that a broker uses: the largest of a batch, the own one of a v1 message or wrapper."""
     if e.magic == 0:
         return NO_TIMESTAMP
     return load_i64(p + (V2_MAX_TIMESTAMP_OFFSET if e.magic == 2 else LEGACY_TIMESTAMP_OFFSET))
@@ -28,7 +28,7 @@ cdef int check_range(Scratch window, Entries entries, Py_ssize_t start, Py_ssize
     if not 0 <= start <= stop <= entries.count:
         raise ValueError(f"entries [{start}, {stop}) of {entries.count}")
     if start < stop and entries.items[stop - 1].start + entries.items[stop - 1].size > window.capacity:
-        raise ValueError("the entries are not those of this window")
+        raise ValueError("the entries exceed this window")
     return 0
 
 
@@ -36,32 +36,32 @@ cdef int64_t* copy_of(numbers) except NULL:
     cdef Py_ssize_t i
     cdef int64_t* copy = <int64_t*>malloc(max(len(numbers), 1) * sizeof(int64_t))
     if copy == NULL:
-        raise MemoryError("no memory for an index")
+        raise MemoryError("out of memory for an index")
     for i, number in enumerate(numbers):
         copy[i] = number
     return copy
 
 
 cdef class IndexCheck:
-    """Notes what the entries of a segment's two indexes point at.
+    """Compares the entries of a segment's two indexes with its batches.
 
     Parameters
     ----------
     offsets, positions : sequence of int
-        The entries of the offset index; the positions rise.
+        The entries of the offset index, by increasing position.
     time_offsets : sequence of int
-        The offsets of the time index's entries; they rise.
+        The offsets of the time index's entries, increasing.
 
     Attributes
     ----------
     max_timestamp : int
-        Of all batches seen; -1 if none has any.
+        The largest timestamp of the batches so far; -1 if none has one.
     transactional : bool
-        Whether one of them belongs to a transaction.
+        Whether one of the batches is transactional.
     untimed : bool
-        Whether one of them is of format v0, which has no times.
+        Whether one of them has format v0, which has no timestamps.
     has_gaps : bool
-        Whether offsets are left out inside or between them, as compaction leaves them out.
+        Whether offsets are missing inside or between them, as after compaction.
     """
 
     cdef int64_t* offsets
@@ -107,7 +107,7 @@ cdef class IndexCheck:
         free(self.times_with)
 
     def take(self, Scratch window, int64_t window_position, Entries entries, Py_ssize_t start, Py_ssize_t stop):
-        """Compare with the entries [start, stop) of a window, whose first byte is that at `window_position`."""
+        """Take the entries [start, stop) of a window, which begins at `window_position` of the file."""
         cdef Py_ssize_t i
         cdef const Entry* e
         cdef int64_t position
@@ -134,7 +134,7 @@ cdef class IndexCheck:
         self.untimed = self.untimed or e.magic == 0
         self.transactional = self.transactional or (e.magic == 2 and e.attributes & TRANSACTIONAL_FLAG != 0)
         while self.time_at < self.time_count and self.time_offsets[self.time_at] <= e.last_offset:
-            # Whether the record at that offset is the batch's last or one before it decides which of its times count.
+            # Which of the batch's timestamps count depends on whether the entry's offset is the batch's last.
             self.times_with[self.time_at] = so_far if self.time_offsets[self.time_at] > e.previous else self.max_timestamp
             self.times_before[self.time_at] = (
                 so_far if self.time_offsets[self.time_at] == e.last_offset else self.max_timestamp)
@@ -144,36 +144,36 @@ cdef class IndexCheck:
 
     @property
     def astray(self):
-        """Numbers of the offset entries at whose position no batch begins, those behind the last batch included."""
+        """The numbers of the offset entries where no batch begins, including those after the last batch."""
         return [*self._astray, *range(self.at, self.count)]
 
     @property
     def too_low(self):
-        """Numbers of the offset entries whose offset lies before the batch that they point at."""
+        """The numbers of the offset entries whose offset is below that of their batch."""
         return list(self._too_low)
 
     @property
     def times(self):
-        """For each time entry that a batch reaches: the largest time up to its offset, and that with its batch's own."""
+        """For each time entry reached: the largest timestamp up to its offset, and with all of its batch."""
         return [(self.times_before[i], self.times_with[i]) for i in range(self.time_at)]
 
 
 cdef class IndexBuilder:
-    """Makes the indexes of a segment that its entries are copied to, one behind the other.
+    """Builds the indexes of a segment to which entries are appended.
 
     Parameters
     ----------
     base_offset : int
-        The segment's.
+        The base offset of the segment.
     interval : int
-        An entry is written when more than this many bytes have followed the last one (``index.interval.bytes``).
+        An index entry is written after more than this many bytes since the last one (``index.interval.bytes``).
 
     Attributes
     ----------
     size : int
-        Bytes of the entries so far.
+        The size of the entries so far, in bytes.
     last_offset : int
-        Of the last entry; `base_offset` - 1 before any.
+        The last offset of the last entry; `base_offset` - 1 before the first.
     """
 
     cdef int64_t base_offset
@@ -200,7 +200,7 @@ cdef class IndexBuilder:
         self._times = []
 
     def take(self, Scratch window, int64_t window_position, Entries entries, Py_ssize_t start, Py_ssize_t stop):
-        """Go on with the entries [start, stop) of a window."""
+        """Append the entries [start, stop) of a window."""
         cdef Py_ssize_t i
         cdef const Entry* e
         cdef int64_t timestamp
@@ -219,7 +219,7 @@ cdef class IndexBuilder:
             self.last_offset = e.last_offset
 
     cdef bint fits(self, int64_t offset) noexcept:
-        """Whether an index, whose numbers are int32, can name the next entry."""
+        """Whether the int32 fields of an index entry can hold `offset` and the current position."""
         return offset - self.base_offset <= INT32_MAX and self.size <= INT32_MAX
 
     cdef int put_time(self) except -1:
@@ -229,7 +229,7 @@ cdef class IndexBuilder:
         return 0
 
     def finish(self):
-        """End the segment as a broker does: its time index ends with the largest time.
+        """End the segment as a broker does, with the largest timestamp as the last entry of the time index.
 
         Returns
         -------

@@ -1,13 +1,13 @@
-"""The numbers of `kafkalog_source.format` for compiled code, each under the same name; a test proves that they are equal.
+"""The constants of `kafkalog_source.format` for compiled code, under the same names; a test compares them.
 
-Members of an enumeration are constants to the C compiler, which a `cdef int` is not.
+The C compiler treats members of an enumeration as constants, unlike a `cdef int`.
 """
 
 from libc.stdint cimport int64_t
 
 
 cdef extern from "<stdint.h>" nogil:
-    # No member of an enumeration has to be able to hold this one.
+    # Not a member of an enumeration, which need not be able to hold this value.
     const int64_t MAX_OFFSET "INT64_MAX"
 
 
@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef enum:
-    # Every entry of v0 to v2.
+    # All entries of v0 to v2.
     OFFSET_OFFSET = 0
     SIZE_OFFSET = 8
     LOG_OVERHEAD = 12

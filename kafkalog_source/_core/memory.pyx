@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Memory that is used again, because fresh pages cost more than decoding does.
+"""Reusable memory, because fresh pages cost more than decoding does.
 
-The memory behind Arrow buffers comes in blocks of few capacities, see
-`rounded`. A block goes back to its pool when the last Arrow buffer over it is gone.
-All of the pool's methods run under the interpreter lock.
+The memory of Arrow buffers is allocated in blocks of few capacities, see
+`rounded`. A block returns to its pool when the last Arrow buffer over it is
+released. All methods of the pool need the interpreter lock.
 """
 
 cimport cython
@@ -18,9 +18,9 @@ cdef Py_ssize_t MOST_FREE_BYTES = 64 << 20
 
 
 cdef Py_ssize_t rounded(Py_ssize_t capacity) noexcept nogil:
-    """The block capacity that holds `capacity` bytes: a power of two, and above 8 MiB also three between two of them.
+    """Round `capacity` up to that of a block: a power of two, or above 8 MiB a multiple of an eighth of the next one.
 
-    Large blocks are rare and would waste most, and a Spark task is held to an address space.
+    Large blocks would waste most, and a Spark task may have a limited address space.
     """
     cdef Py_ssize_t size = SMALLEST_BLOCK
     cdef Py_ssize_t step
@@ -34,7 +34,7 @@ cdef Py_ssize_t rounded(Py_ssize_t capacity) noexcept nogil:
 
 @cython.no_gc_clear
 cdef class BlockPool:
-    """Free blocks by capacity, 64 MiB of them at most."""
+    """Free blocks by capacity, at most 64 MiB in total."""
 
     def __cinit__(self):
         self._free = {}
@@ -46,7 +46,7 @@ cdef class BlockPool:
                 free(<void*><uintptr_t>address)
 
     cdef uint8_t* take(self, Py_ssize_t capacity) except NULL:
-        """A block of exactly `capacity` bytes, which must come from `rounded`."""
+        """Return a block of exactly `capacity` bytes, a result of `rounded`."""
         cdef uint8_t* address
         cdef list addresses = self._free.get(capacity)
         if addresses:
@@ -54,7 +54,7 @@ cdef class BlockPool:
             return <uint8_t*><uintptr_t>addresses.pop()
         address = <uint8_t*>malloc(capacity)
         if address == NULL:
-            raise MemoryError(f"no memory for a block of {capacity} bytes")
+            raise MemoryError(f"out of memory: a block of {capacity} bytes")
         return address
 
     cdef void give(self, uint8_t* address, Py_ssize_t capacity) noexcept:
@@ -65,9 +65,9 @@ cdef class BlockPool:
         self.free_bytes += capacity
 
 
-@cython.no_gc_clear  # the pool has to be there still when the block comes back to it
+@cython.no_gc_clear  # the pool must still exist when the block returns to it
 cdef class Block:
-    """The memory of one Arrow buffer; a read-only buffer of the bytes in use."""
+    """The memory of one Arrow buffer, exposed as a read-only buffer of the bytes in use."""
 
     def __dealloc__(self):
         if self._address != NULL:
@@ -81,7 +81,7 @@ cdef class Block:
 
 
 cdef Block block_of(BlockPool pool, uint8_t* address, Py_ssize_t capacity, Py_ssize_t size):
-    """Hand `address` over to a new Block, which will give it back to `pool`."""
+    """Pass ownership of `address` to a new Block, which returns it to `pool`."""
     cdef Block block = Block.__new__(Block)
     block._pool = pool
     block._address = address
@@ -91,7 +91,7 @@ cdef Block block_of(BlockPool pool, uint8_t* address, Py_ssize_t capacity, Py_ss
 
 
 cdef class Scratch:
-    """Growing working memory that lives as long as a scan: input windows and decompressed payloads."""
+    """Growing working memory that is kept during a scan, for input windows and decompressed payloads."""
 
     def __cinit__(self):
         self.address = NULL
@@ -102,29 +102,29 @@ cdef class Scratch:
         free(self.address)
 
     cdef int ensure(self, Py_ssize_t capacity, Py_ssize_t keep) except -1:
-        """Make room for `capacity` bytes; the first `keep` bytes stay as they are."""
+        """Grow to at least `capacity` bytes; the first `keep` bytes are preserved."""
         cdef uint8_t* address
         if capacity <= self.capacity:
             return 0
         if self._exports:
-            raise BufferError("scratch memory cannot grow while it is lent out")
+            raise BufferError("scratch memory cannot grow while a view of it exists")
         if keep == 0:
             free(self.address)
             self.address = NULL
             self.capacity = 0
         address = <uint8_t*>realloc(self.address, capacity)
         if address == NULL:
-            raise MemoryError(f"no memory for {capacity} bytes of scratch space")
+            raise MemoryError(f"out of memory: {capacity} bytes of scratch space")
         self.address = address
         self.capacity = capacity
         return 0
 
     def reserve(self, Py_ssize_t capacity, Py_ssize_t keep=0):
-        """Make room for `capacity` bytes, keeping the first `keep`."""
+        """Grow to at least `capacity` bytes; the first `keep` bytes are preserved."""
         self.ensure(capacity, keep)
 
     cdef bint try_grow(self, Py_ssize_t keep, Py_ssize_t needed, Py_ssize_t limit) noexcept nogil:
-        """`ensure` without the interpreter lock, with room for more to come as far as `limit`. False: there is none."""
+        """Grow to `needed` bytes or more, within `limit`, without the interpreter lock; False if that is impossible."""
         cdef uint8_t* address
         cdef Py_ssize_t capacity = max(needed, min(2 * self.capacity, limit))
         if needed <= self.capacity and self.capacity > 0:
@@ -143,8 +143,10 @@ cdef class Scratch:
         return True
 
     cpdef void shrink(self, Py_ssize_t most, Py_ssize_t keep=0):
-        """Give back what is more than `most` bytes if nobody uses the memory: all of it, or with `keep` the rest
-        behind that many bytes at least, which stay as they are."""
+        """Free memory if there are more than `most` bytes and no view exists.
+
+        All of it is freed, or with `keep` what exceeds both numbers; the first `keep` bytes are preserved.
+        """
         cdef uint8_t* address
         if self.capacity <= max(most, keep) or self._exports:
             return
@@ -159,17 +161,17 @@ cdef class Scratch:
             self.capacity = max(most, keep)
 
     def move(self, Py_ssize_t start, Py_ssize_t stop):
-        """Move the bytes [start, stop) to the front."""
+        """Move the bytes [start, stop) to the start."""
         if not 0 <= start <= stop <= self.capacity:
-            raise ValueError(f"[{start}, {stop}) is outside of {self.capacity} bytes")
+            raise ValueError(f"[{start}, {stop}) is not a range within {self.capacity} bytes")
         if self._exports:
-            raise BufferError("scratch memory cannot move while it is lent out")
+            raise BufferError("scratch memory cannot move while a view of it exists")
         memmove(self.address, self.address + start, stop - start)
 
     def view(self, Py_ssize_t start, Py_ssize_t stop):
-        """A writable memoryview of the bytes [start, stop); while it lives, the memory cannot grow or move."""
+        """Return a writable memoryview of the bytes [start, stop). While it exists, the memory cannot grow or move."""
         if not 0 <= start <= stop <= self.capacity:
-            raise ValueError(f"[{start}, {stop}) is outside of {self.capacity} bytes")
+            raise ValueError(f"[{start}, {stop}) is not a range within {self.capacity} bytes")
         cdef Loan loan = Loan.__new__(Loan)
         loan.scratch = self
         loan.start = start
@@ -178,7 +180,7 @@ cdef class Scratch:
 
 
 cdef class Loan:
-    """A part of scratch memory that is lent out: while a buffer over it is held, the memory stays where it is."""
+    """A part of scratch memory behind a view. While a buffer over it exists, the memory is not moved."""
 
     cdef Scratch scratch
     cdef Py_ssize_t start
@@ -193,7 +195,7 @@ cdef class Loan:
 
 
 cdef class View:
-    """A buffer over memory that something else keeps; the core points one at each batch in turn."""
+    """A buffer over memory owned by something else; the core points one at each batch in turn."""
 
     cdef void set(self, const uint8_t* address, Py_ssize_t size) noexcept:
         self.address = address

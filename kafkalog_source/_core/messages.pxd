@@ -5,7 +5,7 @@ from kafkalog_source._core.records cimport Batch, Wanted
 
 
 cdef struct Message:
-    # A v0 or v1 message, `data` pointing at its entry.
+    # A v0 or v1 message; `data` points to its entry.
     const uint8_t* data
     int32_t size               # of the whole entry
     int64_t offset
@@ -21,11 +21,11 @@ cdef struct Message:
 cdef class Messages:
     cdef const uint8_t* data
     cdef Py_ssize_t size
-    cdef Py_ssize_t left         # messages from `next` on
-    cdef Py_ssize_t next         # where the next message begins
-    cdef int64_t base            # what makes offsets absolute
+    cdef Py_ssize_t left         # number of messages from `next` on
+    cdef Py_ssize_t next         # position of the next message
+    cdef int64_t base            # added to stored offsets to make them absolute
     cdef int64_t first_offset
-    cdef int64_t last_offset     # as it is in the set
+    cdef int64_t last_offset     # as stored in the set
     cdef bint rising
 
     cdef void set_single(self, const Message* message) noexcept nogil

@@ -1,2 +1,2 @@
 class Messages:
-    """The messages of a v0 or v1 set; the core alone looks into it."""
+    """The messages of a v0 or v1 set, used only by the core."""

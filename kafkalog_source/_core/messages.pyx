@@ -19,7 +19,7 @@ from kafkalog_source._core.records cimport Batch, Wanted, fill_batch_columns
 
 
 cdef int parse_message(const uint8_t* p, Py_ssize_t size, Message* message) noexcept nogil:
-    """The entry of `size` bytes at `p`, whose magic is 0 or 1 and whose length fits its format."""
+    """Parse the entry of `size` bytes at `p`, whose magic is 0 or 1 and whose size is at least its format's minimum."""
     cdef Py_ssize_t at = LEGACY_KEY_SIZE_OFFSET_V0
     message.data = p
     message.size = <int32_t>size
@@ -50,7 +50,7 @@ cdef int parse_message(const uint8_t* p, Py_ssize_t size, Message* message) noex
 
 
 cdef void batch_of_message(const Message* message, Batch* b) noexcept nogil:
-    """What the records of a top-level entry share; v0 and v1 have no producer, epoch or transaction."""
+    """Set the fields that the records of a top-level entry share; v0 and v1 have no producer, epoch or transaction."""
     b.base_offset = message.offset
     b.last_offset = message.offset
     b.base_timestamp = message.timestamp_ms
@@ -69,7 +69,7 @@ cdef void batch_of_message(const Message* message, Batch* b) noexcept nogil:
 
 
 cdef class Messages:
-    """The messages of one set, found again one after another: a large set is millions of them, so none is kept."""
+    """The messages of one set, parsed again one by one: a large set has millions, so they are not stored."""
 
     def __cinit__(self):
         self.data = NULL
@@ -79,7 +79,7 @@ cdef class Messages:
         self.base = 0
 
     cdef void set_single(self, const Message* message) noexcept nogil:
-        """Hold one message, which was read before."""
+        """Take one message that is already parsed."""
         self.data = message.data
         self.size = message.size
         self.left = 1
@@ -87,7 +87,7 @@ cdef class Messages:
         self.base = 0
 
     cdef int read_set(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t* position) noexcept nogil:
-        """Read the whole decompressed set; on an error `position` is the place of the message concerned."""
+        """Validate the whole decompressed set; on an error, `position` is that of the bad message."""
         cdef Message message
         cdef Py_ssize_t at = 0
         cdef int32_t length
@@ -129,7 +129,7 @@ cdef class Messages:
         return Code.OK if size else Code.WRAPPER_EMPTY
 
     cdef bint read_next(self, Message* message) noexcept nogil:
-        """The next message, with its absolute offset; False behind the last. `read_set` found nothing wrong with it."""
+        """Parse the next message, with its absolute offset; False after the last. `read_set` has validated it."""
         cdef const uint8_t* p = self.data + self.next
         if self.next >= self.size:
             return False
@@ -139,11 +139,12 @@ cdef class Messages:
 
 
 cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noexcept nogil:
-    """Let the offsets inside a wrapper be absolute and see that they rise, from above `previous` on.
+    """Make the offsets inside a wrapper absolute, and check that they increase from above `previous` on.
 
-    A v1 wrapper carries the offset of its last message and the inner ones count from its first; an offset of 0 over
-    several messages comes from old librdkafka and means that the first is 0. The offsets in a v0 wrapper are absolute
-    (``AbstractLegacyRecordBatch.DeepRecordsIterator``); above the wrapper's own they would not be found by it.
+    A v1 wrapper carries the offset of its last message, and inner offsets are relative to the first. A wrapper offset
+    of 0 with several messages was written by old librdkafka and means that the first offset is 0. The inner offsets of
+    a v0 wrapper are absolute (``AbstractLegacyRecordBatch.DeepRecordsIterator``), and must not exceed the wrapper's
+    own, by which they are found.
     """
     cdef int64_t last = messages.last_offset
     if last < 0:
@@ -154,7 +155,7 @@ cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noe
         messages.base = b.last_offset - last
     if b.magic == 0 and b.last_offset < last:
         return Code.WRAPPER_OFFSET
-    # They lie between the first and the last if they rise, so that no sum with the base can overflow.
+    # If they increase, they are between the first and the last, so adding the base cannot overflow.
     if not messages.rising or messages.first_offset < 0:
         return Code.RECORD_OFFSET
     messages.first_offset += messages.base
@@ -164,10 +165,9 @@ cdef int settle_offsets(Messages messages, const Batch* b, int64_t previous) noe
 
 
 cdef int put_message(const Message* message, const Batch* wrapper, const Wanted* wanted, Table* t) noexcept nogil:
-    """One row in a reserved place, if its offset is wanted, without what it shares with its batch.
+    """Write a row to reserved space if its offset is wanted, except for the columns that it shares with its batch.
 
-    The wrapper's LogAppendTime replaces the inner timestamps, except that v0 messages never have one
-    (``LegacyRecord.timestamp``).
+    The wrapper's LogAppendTime replaces inner timestamps, but v0 messages never have one (``LegacyRecord.timestamp``).
     """
     cdef Py_ssize_t row = t.rows
     cdef int64_t timestamp_ms = message.timestamp_ms
@@ -201,7 +201,7 @@ cdef int put_message(const Message* message, const Batch* wrapper, const Wanted*
     if t.fixed[<int>MAGIC].wanted:
         put_i32(&t.fixed[<int>MAGIC], row, message.magic)
     if t.fixed[<int>TIMESTAMP_TYPE].wanted:
-        # v0 knows no timestamp type, and inside a wrapper it is the wrapper's type that counts.
+        # v0 has no timestamp type, and inside a wrapper the wrapper's type applies.
         timestamp_type = <int32_t>wrapper.log_append_time if message.magic and wrapper.magic else NO_TIMESTAMP_TYPE
         put_i32(&t.fixed[<int>TIMESTAMP_TYPE], row, timestamp_type)
     t.rows += 1
@@ -209,7 +209,7 @@ cdef int put_message(const Message* message, const Batch* wrapper, const Wanted*
 
 
 cdef int put_messages(Messages messages, const Batch* wrapper, const Wanted* wanted, Columns columns) noexcept nogil:
-    """Rows for the messages that are left; FULL when the columns take no more."""
+    """Append rows for the remaining messages; FULL when the columns are full."""
     cdef Table* t = &columns.table
     cdef Message message
     cdef Py_ssize_t start = t.rows

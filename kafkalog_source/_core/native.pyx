@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Functions of C libraries that came with Python packages, called without Python.
+"""Functions of the C libraries in Python packages, called without Python.
 
-Checksums and LZ4 blocks are called so often that the interpreter lock, taken
-and given back around each call, keeps threads from running side by side. The
-extension modules of isal, lz4 and xxhash carry their C libraries and most builds
-export the libraries' public functions. Where a build does not, or a function
-does not give the answer it should, its place stays empty and the package's
-Python function is called instead.
+Checksums and LZ4 blocks are called so often that acquiring and releasing the
+interpreter lock for each call prevents threads from running in parallel. The
+extension modules of isal, lz4 and xxhash contain their C libraries, and most builds
+export the libraries' public functions. If a build does not, or a function returns a
+wrong result in a self-test, the pointer stays NULL and the package's Python function
+is called instead.
 """
 
 from libc.limits cimport INT_MAX
@@ -23,7 +23,7 @@ cdef extern from *:
     static void *kafkalog_find_symbol(const char *path, const char *name) { return NULL; }
     #else
     #include <dlfcn.h>
-    /* The module is loaded already and never unloaded, so what is found in it stays. */
+    /* The module is already loaded and never unloaded, so the symbol stays valid. */
     static void *kafkalog_find_symbol(const char *path, const char *name) {
         void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
         return library ? dlsym(library, name) : NULL;
@@ -36,16 +36,16 @@ cdef bytes CHECK_INPUT = b"123456789"
 cdef uint32_t CHECK_CRC32C = 0xE3069283
 cdef uint32_t CHECK_CRC32 = 0xCBF43926
 cdef uint32_t CHECK_XXH32 = 0x937BAD67
-cdef bytes CHECK_LZ4 = b"\x90123456789"  # a token for nine literals, and these
+cdef bytes CHECK_LZ4 = b"\x90123456789"  # a token for nine literals, and the literals
 
 
 cdef class CFunctions:
-    """What was found of the functions; those that were not are NULL.
+    """The functions that were found; the others are NULL.
 
     Parameters
     ----------
     isal, lz4, xxhash : str, optional
-        The files of the packages' extension modules, which are imported already. Without one its functions stay NULL.
+        The files of the packages' extension modules, which must already be imported; None leaves the functions NULL.
     """
 
     def __cinit__(self, isal=None, lz4=None, xxhash=None):
@@ -71,7 +71,7 @@ cdef class CFunctions:
 
     @property
     def found(self):
-        """The names of the functions that are there."""
+        """The names of the functions that were found."""
         return tuple(name for name, is_there in (
             ("crc32_iscsi", self.crc32_iscsi != NULL),
             ("crc32_gzip_refl", self.crc32_gzip_refl != NULL),
@@ -100,9 +100,9 @@ cdef class CFunctions:
 
     cdef Py_ssize_t lz4_frame(self, const uint8_t* p, Py_ssize_t size, bint check_header, Scratch room,
                               Py_ssize_t limit) noexcept nogil:
-        """Decompress an LZ4 frame to the front of `room`; the size of its content, or -1 where anything is amiss.
+        """Decompress an LZ4 frame to the start of `room`, and return the size of its content, or -1 for any error.
 
-        What is amiss is for `Lz4Frames` to say, which takes the same frames.
+        `Lz4Frames`, which accepts the same frames, reports what is wrong.
         """
         cdef Lz4Header header
         cdef Py_ssize_t written = 0

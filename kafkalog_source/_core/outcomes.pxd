@@ -2,7 +2,7 @@ from libc.stdint cimport int8_t, int64_t
 
 
 cdef enum TransactionState:
-    # What became of a record's transaction. The order is that of the texts in `arrow.batches`.
+    # The outcome of a record's transaction, in the order of the texts in `arrow.batches`.
     NO_TRANSACTION
     COMMITTED
     ABORTED
@@ -10,7 +10,7 @@ cdef enum TransactionState:
 
 
 cdef struct Outcome:
-    # Batches of the producer with offsets in [first, last] are in this state.
+    # The state of the producer's batches with offsets in [first, last].
     int64_t producer_id
     int64_t first
     int64_t last
@@ -18,7 +18,7 @@ cdef struct Outcome:
 
 
 cdef class TransactionStates:
-    cdef Outcome* items            # by producer id, then by last offset
+    cdef Outcome* items            # ordered by producer id, then by last offset
     cdef readonly Py_ssize_t count
 
     cdef int state_of(self, int64_t producer_id, int64_t offset) noexcept nogil

@@ -1,25 +1,25 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What became of the transaction of a batch, looked up in what is known of a partition's transactions."""
+"""Look up the outcome of a batch's transaction."""
 
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
 
 cdef class TransactionStates:
-    """What became of the transactions of one partition, to be looked up batch by batch.
+    """The outcomes of the transactions of one partition, looked up by batch.
 
     Parameters
     ----------
     aborted : iterable of (int, int, int)
-        Producer id, first offset and the marker's offset of each aborted transaction.
+        The producer id, first offset and marker offset of each aborted transaction.
     open : iterable of (int, int)
-        Producer id and first offset of each transaction without a marker.
+        The producer id and first offset of each transaction without a marker.
     undecided : iterable of (int, int, int)
-        Producer id, first and last offset of batches whose marker may be lost: they count as open.
+        The producer id, first and last offset of batches whose marker may be lost; they count as open.
 
     Notes
     -----
-    A transaction that is in none of them is committed.
+    All other transactions are committed.
     """
 
     def __cinit__(self, aborted=(), open=(), undecided=()):
@@ -31,7 +31,7 @@ cdef class TransactionStates:
         self.count = len(known)
         self.items = <Outcome*>malloc(max(self.count, 1) * sizeof(Outcome))
         if self.items == NULL:
-            raise MemoryError(f"no memory for {self.count} transactions")
+            raise MemoryError(f"out of memory for {self.count} transactions")
         for i, (producer_id, last, first, state) in enumerate(known):
             self.items[i].producer_id = producer_id
             self.items[i].first = first
@@ -42,7 +42,7 @@ cdef class TransactionStates:
         free(self.items)
 
     cdef int state_of(self, int64_t producer_id, int64_t offset) noexcept nogil:
-        """The state of a transactional batch whose last offset is `offset`."""
+        """Return the state of a transactional batch whose last offset is `offset`."""
         cdef Py_ssize_t low = 0
         cdef Py_ssize_t high = self.count
         cdef Py_ssize_t middle

@@ -11,17 +11,17 @@ cdef enum:
 cdef struct Payload:
     const uint8_t* data
     Py_ssize_t size
-    Py_ssize_t bad_message  # where the first message whose checksum is wrong lies in it, or -1
-    Py_buffer buffer        # keeps `data` where it is
+    Py_ssize_t bad_message  # position in it of the first message with a wrong checksum, or -1
+    Py_buffer buffer        # keeps `data` valid
 
 
 cdef class Payloads:
     cdef Payload items[MOST_PAYLOADS]
     cdef readonly int count
-    cdef Py_ssize_t size    # of all that are held
+    cdef Py_ssize_t size    # of all payloads of the run, in bytes
     cdef Py_ssize_t largest
-    cdef list rooms         # of Scratch, one for each payload that may be held
-    cdef Scratch first_room  # the one that may stay large
+    cdef list rooms         # of Scratch, one for each payload of a run
+    cdef Scratch first_room  # the only one that may stay large
     cdef object decompress
     cdef object crc32
     cdef View view

@@ -2,8 +2,8 @@
 """Decompressed payloads, several at once.
 
 Codecs are libraries called through Python. The records of a run of payloads are
-read without the interpreter lock, so a run is decompressed before its first
-record is read: threads that hand the lock over for every batch wait for each
+read without the interpreter lock, so the whole run is decompressed before its first
+record is read. Threads that acquire the lock for every batch would wait for each
 other most of the time.
 """
 
@@ -15,27 +15,27 @@ from kafkalog_source._core.checksums cimport has_right_crc_by
 from kafkalog_source._core.layout cimport LEGACY_MAGIC_OFFSET, LOG_OVERHEAD, SIZE_OFFSET
 from kafkalog_source._core.memory cimport Scratch, View
 
-cdef Py_ssize_t ENOUGH = 1 << 19         # decompressed bytes in a run, more or less: they are to stay in the cache
-cdef Py_ssize_t LARGEST_SMALL = 1 << 16  # compressed; what is larger comes first in its run
+cdef Py_ssize_t ENOUGH = 1 << 19         # decompressed bytes in a run, approximately, so that they stay in the cache
+cdef Py_ssize_t LARGEST_SMALL = 1 << 16  # compressed; a larger payload can only be the first in its run
 cdef Py_ssize_t LARGEST_KEPT = 1 << 20
-cdef Py_ssize_t LARGEST_KEPT_BEHIND = 1 << 18  # of the rooms behind the first, of which there are many
+cdef Py_ssize_t LARGEST_KEPT_BEHIND = 1 << 18  # of each buffer after the first, of which there are many
 
 
 cdef class Payloads:
-    """A run of payloads, each valid until `clear`.
+    """A run of decompressed payloads, each valid until `clear`.
 
-    Memory is used again. At most one payload of a run takes more than about 1 MiB, and that in the first room alone
-    or in one that is given back at once, so that large ones never add up.
+    Each thread reuses a fixed set of decompression buffers; at most one is large. A payload above about 1 MiB is kept
+    in the first buffer, or in one that is freed after use, so that large ones do not add up.
 
     Parameters
     ----------
     decompress : callable
-        ``f(codec, magic, bytes_like, scratch) -> bytes_like``; raises for a payload that its codec refuses. What it
-        returns may lie in `scratch`.
+        ``f(codec, magic, bytes_like, scratch) -> bytes_like``; raises for a payload that is not valid for its codec.
+        The result may be a view of `scratch`.
     crc32 : callable
         ``f(bytes_like) -> int``.
     rooms : list of Scratch
-        One at least, and of use are 64 at most: a run is no longer than this.
+        The buffers: at least one, and at most 64 are used. A run has at most this many payloads.
     """
 
     def __cinit__(self, decompress, crc32, list rooms):
@@ -54,11 +54,11 @@ cdef class Payloads:
             PyBuffer_Release(&self.items[i].buffer)
 
     cdef bint holds_much(self) noexcept nogil:
-        """Whether there is memory beside that of `clear`ed payloads which only a large one needed."""
+        """Whether the first buffer still has the memory that a large payload needed."""
         return self.first_room.capacity > LARGEST_KEPT
 
     cdef bint takes(self, Py_ssize_t compressed_size):
-        """Whether a payload of this size can join the run. The first always can."""
+        """Whether a payload of this size can join the run; the first always can."""
         if self.count == 0:
             return True
         if self.count == MOST_PAYLOADS or self.count == len(self.rooms) or self.size >= ENOUGH or compressed_size > LARGEST_SMALL:
@@ -66,7 +66,7 @@ cdef class Payloads:
         return not self.holds_much()
 
     cdef int add(self, int codec, int magic, const uint8_t* p, Py_ssize_t size) except -1:
-        """Decompress the `size` bytes at `p`; the number of the payload."""
+        """Decompress the `size` bytes at `p`, and return the number of the payload."""
         cdef int number = self.count
         cdef Payload* payload = &self.items[number]
         cdef Scratch room = self.rooms[number]
@@ -74,7 +74,7 @@ cdef class Payloads:
         try:
             PyObject_GetBuffer(self.decompress(codec, magic, self.view, room), &payload.buffer, PyBUF_SIMPLE)
         except Exception:
-            # It may have grown to the limit before the payload turned out to pass it.
+            # It may have grown to the limit before the payload proved too large.
             room.shrink(LARGEST_KEPT)
             raise
         self.count += 1
@@ -86,9 +86,9 @@ cdef class Payloads:
         return number
 
     cdef int check_messages(self, int number) except -1:
-        """Compare the checksum of every message in a wrapper's payload, which Kafka's consumer does too.
+        """Verify the checksum of every message in a wrapper's payload, as Kafka's consumer does.
 
-        It ends at the first length that cannot be, which is found again when the messages are read.
+        Stop at the first invalid length, which is reported when the messages are read.
         """
         cdef Payload* payload = &self.items[number]
         cdef const uint8_t* p
@@ -99,7 +99,7 @@ cdef class Payloads:
             size = LOG_OVERHEAD + <Py_ssize_t>load_i32(p + SIZE_OFFSET)
             if size < LEGACY_MAGIC_OFFSET or size > payload.size - at:
                 return 0
-            # Both formats that a wrapper holds have the same rule; a wrong magic is found when they are read.
+            # v0 and v1 have the same rule; an invalid magic is reported when the messages are read.
             if not has_right_crc_by(None, self.crc32, self.view, p, size, 0):
                 payload.bad_message = at
                 return 0
@@ -107,7 +107,7 @@ cdef class Payloads:
         return 0
 
     cdef void clear(self):
-        """Let go of all payloads, and of memory that only a large one needed."""
+        """Release all payloads, and the memory that only a large one needed."""
         cdef int i
         cdef int count = self.count
         self.count = 0
@@ -121,7 +121,7 @@ cdef class Payloads:
         self.largest = 0
 
     cdef void give_back(self):
-        """Give back the memory of `clear`ed payloads."""
+        """Free the memory of payloads that were released by `clear`."""
         cdef Scratch room
         for room in self.rooms:
             room.shrink(0)

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The producers of a partition as a broker knows them, followed through its batches (``ProducerStateManager``)."""
+"""The state of a partition's producers, as a broker derives it from the batches (``ProducerStateManager``)."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
@@ -17,7 +17,7 @@ from kafkalog_source._core.walk cimport Entries, Entry
 
 
 cdef struct Marker:
-    # The first record of a control batch, if it ends a transaction.
+    # The record of a control batch that ends a transaction.
     int16_t kind
     int32_t coordinator_epoch
     int64_t timestamp
@@ -45,13 +45,13 @@ cdef bint read_marker(const uint8_t* data, Py_ssize_t size, int64_t base_timesta
     if not read_varint(&c, &value_size) or value_size < END_MARKER_VALUE_SIZE or value_size > left(&c):
         return False
     marker.coordinator_epoch = load_i32(data + c.pos + COORDINATOR_EPOCH_OFFSET)
-    # As in Java: a sum that no int64 holds wraps around.
+    # As in Java, the sum wraps around on overflow.
     marker.timestamp = <int64_t>(<uint64_t>base_timestamp + <uint64_t>timestamp_delta)
     return True
 
 
 cdef class Producer:
-    """What is known of one producer; -1 stands for none."""
+    """The state of one producer; -1 stands for none."""
 
     cdef readonly int64_t producer_id
     cdef readonly int16_t epoch
@@ -82,12 +82,12 @@ cdef class Producer:
 
 
 cdef class ProducerTable:
-    """Follows the producers of a partition through its v2 batches.
+    """Tracks the producers of a partition through its v2 batches.
 
     Parameters
     ----------
     decompress : callable
-        ``f(codec, magic, bytes_like) -> bytes_like``, for the rare control batch that is compressed.
+        ``f(codec, magic, bytes_like) -> bytes_like``, for the rare compressed control batch.
     """
 
     cdef dict _producers
@@ -107,23 +107,23 @@ cdef class ProducerTable:
 
     @property
     def producers(self):
-        """Every producer seen, in the order of their first batches."""
+        """The producers so far, in the order of their first batches."""
         return list(self._producers.values())
 
     @property
     def open(self):
-        """(producer id, first offset) of the transactions that no marker has ended so far."""
+        """(producer id, first offset) of the transactions that have no marker so far."""
         return [(producer_id, first) for producer_id, first in self._open.items()]
 
     def take_aborted(self):
-        """(producer id, first offset, marker's offset, last stable offset) of what was aborted since the last call."""
+        """Return the (producer id, first offset, marker offset, last stable offset) aborted since the last call."""
         taken, self._aborted = self._aborted, []
         return taken
 
     def end_transaction(self, int64_t producer_id, int64_t first, int64_t marker):
-        """End the transaction that began at offset `first`, as its marker would, which is lost.
+        """End the transaction that began at offset `first`, in place of its lost marker.
 
-        Its first batches may be gone, by retention or compaction, so that it seems to begin later.
+        Retention or compaction may have removed its first batches, so that it seems to begin later.
         """
         cdef Producer producer = self._producers.get(producer_id)
         if producer is not None and first <= producer.transaction_start < marker:
@@ -131,7 +131,7 @@ cdef class ProducerTable:
             del self._open[producer_id]
 
     def take(self, Scratch window, int64_t window_position, Entries entries, Py_ssize_t start, Py_ssize_t stop):
-        """Go on with the entries [start, stop) of a window."""
+        """Take the entries [start, stop) of a window."""
         cdef Py_ssize_t i
         cdef const Entry* e
         cdef const uint8_t* p
@@ -160,7 +160,7 @@ cdef class ProducerTable:
         cdef int32_t delta = load_i32(p + V2_LAST_OFFSET_DELTA_OFFSET)
         cdef int32_t sequence = load_i32(p + V2_BASE_SEQUENCE_OFFSET)
         producer.set_epoch(load_i16(p + V2_PRODUCER_EPOCH_OFFSET))
-        # Sequences go on at 0 behind the largest int32.
+        # After the largest int32, sequences continue at 0.
         producer.last_sequence = -1 if sequence == -1 else <int32_t>((<int64_t>sequence + delta) & 0x7FFFFFFF)
         producer.last_offset = e.last_offset
         producer.offset_delta = delta
@@ -173,7 +173,7 @@ cdef class ProducerTable:
     cdef int take_marker(self, const uint8_t* p, const Entry* e) except -1:
         cdef Marker marker
         cdef Producer producer
-        # An empty control batch is what the cleaner leaves of a transaction that is gone as a whole.
+        # An empty control batch is what the log cleaner leaves of a transaction that it has removed completely.
         if load_i32(p + V2_RECORDS_COUNT_OFFSET) <= 0 or not self.is_marker(p, e, &marker):
             return 0
         producer = self.producer(load_i64(p + V2_PRODUCER_ID_OFFSET))
@@ -203,7 +203,7 @@ cdef class ProducerTable:
 
 
 cdef class LeaderEpochs:
-    """Where each leader's epoch begins, by the batches that it wrote (``LeaderEpochFileCache``)."""
+    """The first offset of each leader epoch, by its batches (``LeaderEpochFileCache``)."""
 
     cdef list _entries
     cdef int32_t latest
@@ -214,11 +214,11 @@ cdef class LeaderEpochs:
 
     @property
     def entries(self):
-        """(epoch, first offset), both rising."""
+        """(epoch, first offset), both increasing."""
         return list(self._entries)
 
     def take(self, Scratch window, int64_t window_position, Entries entries, Py_ssize_t start, Py_ssize_t stop):
-        """Go on with the entries [start, stop) of a window."""
+        """Take the entries [start, stop) of a window."""
         cdef Py_ssize_t i
         cdef int32_t epoch
         check_range(window, entries, start, stop)

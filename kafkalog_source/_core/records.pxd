@@ -5,7 +5,7 @@ from kafkalog_source._core.columns cimport Columns, Table
 
 
 cdef struct Batch:
-    # What the records of one entry share. For v0 and v1 the fields they lack hold Kafka's "none", -1.
+    # The fields that the records of one entry share. For v0 and v1, missing fields have Kafka's "none", -1.
     int64_t position           # in the file
     int64_t base_offset
     int64_t last_offset
@@ -21,7 +21,7 @@ cdef struct Batch:
     bint log_append_time
     bint transactional
     bint control
-    int8_t transaction_state   # of `transactions.TransactionState`
+    int8_t transaction_state   # a member of `outcomes.TransactionState`
 
 
 cdef struct Wanted:
@@ -31,7 +31,7 @@ cdef struct Wanted:
 
 
 cdef struct Progress:
-    # How far a batch's records are read, so that a large batch can fill several Arrow batches.
+    # The progress in a batch's records, so that a large batch can fill several record batches.
     int32_t read
     int64_t last_delta
 

@@ -28,7 +28,7 @@ cdef struct Slice:
 
 
 cdef void parse_batch(const uint8_t* p, Batch* b) noexcept nogil:
-    """The header of a v2 batch, of which all bytes are there (``DefaultRecordBatch``'s schema)."""
+    """Parse a complete header of a v2 batch (the schema of ``DefaultRecordBatch``)."""
     cdef int8_t attributes = <int8_t>p[V2_FLAGS_OFFSET]
     b.base_offset = load_i64(p + OFFSET_OFFSET)
     b.leader_epoch = load_i32(p + V2_PARTITION_LEADER_EPOCH_OFFSET)
@@ -48,7 +48,7 @@ cdef void parse_batch(const uint8_t* p, Batch* b) noexcept nogil:
 
 
 cdef inline bint read_slice(Cursor* c, Slice* out) noexcept nogil:
-    """A length and that many bytes; any negative length is null (``Utils.readBytes``)."""
+    """Read a length and that many bytes; any negative length is null (``Utils.readBytes``)."""
     if not read_varint(c, &out.size):
         return False
     out.data = c.data + c.pos
@@ -60,7 +60,7 @@ cdef inline bint read_slice(Cursor* c, Slice* out) noexcept nogil:
 
 
 cdef inline int read_headers(Cursor* c, Table* t, bint emit) noexcept nogil:
-    """The headers of one record, appended to the columns when `emit`; the record's own list stays open."""
+    """Read the headers of one record, and append them to the columns if `emit`."""
     cdef int32_t count, i
     cdef Slice name, value
     if not read_varint(c, &count) or count < 0 or count > left(c) // SMALLEST_HEADER:
@@ -80,18 +80,18 @@ cdef inline int read_headers(Cursor* c, Table* t, bint emit) noexcept nogil:
 
 
 cdef inline bint is_control_key(const Slice* key) noexcept nogil:
-    """A version, of which a newer one is tolerated, and a type (``ControlRecordType.parse``)."""
+    """Whether a key has a version, which may be newer, and a type (``ControlRecordType.parse``)."""
     return key.size >= CONTROL_KEY_SIZE and load_i16(key.data) >= 0
 
 
 cdef inline void put_control_type(Table* t, const Slice* key) noexcept nogil:
-    """A type beyond those known is UNKNOWN."""
+    """Write the control type; an unknown one becomes UNKNOWN."""
     cdef int16_t kind = load_i16(key.data + CONTROL_TYPE_OFFSET)
     put_i8(&t.fixed[<int>CONTROL_TYPE], t.rows, <int8_t>kind if 0 <= kind < CONTROL_UNKNOWN else CONTROL_UNKNOWN)
 
 
 cdef inline void put_marker_state(Table* t, const Batch* b, const Slice* key) noexcept nogil:
-    """A transaction's marker is in the state that it brings about."""
+    """Write the state of a transaction marker: the outcome that it sets."""
     cdef int16_t kind = load_i16(key.data + CONTROL_TYPE_OFFSET)
     cdef int8_t state = NO_TRANSACTION
     if b.transactional and 0 <= kind <= CONTROL_COMMIT:
@@ -100,7 +100,7 @@ cdef inline void put_marker_state(Table* t, const Batch* b, const Slice* key) no
 
 
 cdef inline void put_sequence(Table* t, const Batch* b, int64_t delta) noexcept nogil:
-    """The batch's base sequence plus the delta, where 2^31-1 is followed by 0 (``DefaultRecordBatch.incrementSequence``)."""
+    """Write base sequence plus delta; 2^31-1 is followed by 0 (``DefaultRecordBatch.incrementSequence``)."""
     cdef int64_t sequence = <int64_t>b.base_sequence + delta
     if b.base_sequence < 0:
         put_null(&t.fixed[<int>SEQUENCE], t.rows)
@@ -119,7 +119,7 @@ cdef inline void put_size(FixedColumn* c, Py_ssize_t row, int32_t size) noexcept
 
 cdef inline int put_record(Table* t, const Batch* b, int64_t delta, int64_t timestamp_ms, const Slice* key,
                            const Slice* value) noexcept nogil:
-    """One row but for its headers; `t.rows` is its number and does not move."""
+    """Write the row `t.rows` except for its headers; `t.rows` is not changed."""
     cdef Py_ssize_t row = t.rows
     if t.fixed[<int>OFFSET].wanted:
         put_i64(&t.fixed[<int>OFFSET], row, b.base_offset + delta)
@@ -144,7 +144,7 @@ cdef inline int put_record(Table* t, const Batch* b, int64_t delta, int64_t time
 
 cdef inline int read_record(Cursor* c, const Batch* b, const Wanted* wanted, Progress* progress, Table* t,
                             bint emit) noexcept nogil:
-    """One record at the cursor. A row is added when `emit` and the offset is wanted."""
+    """Read one record at the cursor, and append a row if `emit` and its offset is wanted."""
     cdef int32_t length, offset_delta
     cdef int64_t timestamp_delta, timestamp_ms
     cdef Cursor body
@@ -186,9 +186,9 @@ cdef inline int read_record(Cursor* c, const Batch* b, const Wanted* wanted, Pro
 
 cdef int read_records(Cursor* c, const Batch* b, const Wanted* wanted, Progress* progress, Columns columns,
                       bint emit, bint cut) noexcept nogil:
-    """The records from `progress` on, into rows that are reserved.
+    """Read the records from `progress` on into reserved rows.
 
-    FULL, with `progress` kept, when `cut` and the columns are full. After the last record nothing may be left.
+    FULL, with `progress` updated, if `cut` and the columns are full. No bytes may be left after the last record.
     """
     cdef int code
     while progress.read < b.count:
@@ -232,7 +232,7 @@ cdef inline void fill_i8(FixedColumn* c, Py_ssize_t start, Py_ssize_t stop, int8
 
 
 cdef void fill_batch_columns(Table* t, const Batch* b, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Give the rows [start, stop) what their batch says of itself; Kafka's -1 for "none" becomes null."""
+    """Write the fields of the batch to the rows [start, stop); Kafka's "none", -1, becomes null."""
     cdef Py_ssize_t row
     if not t.batch_columns_wanted:
         return
@@ -252,6 +252,6 @@ cdef void fill_batch_columns(Table* t, const Batch* b, Py_ssize_t start, Py_ssiz
 
 
 cdef void fill_format_columns(Table* t, const Batch* b, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Give the rows [start, stop) of a v2 batch its format and timestamp type."""
+    """Write the format and timestamp type of a v2 batch to the rows [start, stop)."""
     fill_i32(&t.fixed[<int>TIMESTAMP_TYPE], start, stop, b.log_append_time, False)
     fill_i32(&t.fixed[<int>MAGIC], start, stop, b.magic, False)

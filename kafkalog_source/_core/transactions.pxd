@@ -8,15 +8,15 @@ cdef struct Begun:
     # A transaction that has no marker yet.
     int64_t producer_id
     int64_t first
-    int64_t doubted_to             # where something is in doubt: from `first` up to this offset
-    int64_t again                  # the first offset behind that; INT64_MAX if none, INT64_MIN without a doubt
+    int64_t doubted_to             # offsets from `first` up to this one are in doubt
+    int64_t again                  # the first offset after them; INT64_MAX if none, INT64_MIN if nothing is in doubt
 
 
 cdef class TransactionTracker:
     cdef Begun* items              # by producer id
     cdef Py_ssize_t count
     cdef Py_ssize_t capacity
-    cdef Py_ssize_t latest         # where in `items` a batch was found last
+    cdef Py_ssize_t latest         # index in `items` of the last producer found
     cdef list _aborted
     cdef list _undecided
     cdef object crc32c

@@ -1,8 +1,8 @@
-"""Header names: UTF-8 as Java's ``new String(bytes, UTF_8)`` decodes it, written out as valid UTF-8.
+"""Header names: UTF-8 decoded as by Java's ``new String(bytes, UTF_8)``, written as valid UTF-8.
 
-Java puts one U+FFFD for each malformed part, and its parts are not those of
+Java replaces each malformed part by one U+FFFD, and splits parts differently from
 other decoders: an encoded surrogate is one part of three bytes, and a sequence
-that the end cuts short is one part whatever its length (OpenJDK 17,
+truncated by the end of the input is one part of any length (OpenJDK 17,
 ``java.lang.String.decodeUTF8_UTF16``).
 """
 
@@ -31,7 +31,7 @@ cdef inline bint is_continuation(uint8_t byte) noexcept nogil:
 
 
 cdef inline Py_ssize_t sequence3(const uint8_t* p, Py_ssize_t n, bint* good) noexcept nogil:
-    """Bytes that a three-byte lead at `p` takes with `n` bytes left (1 to 3); `good` when they are one character."""
+    """The bytes (1 to 3) that a three-byte lead at `p` consumes with `n` left; `good` if they are one character."""
     if n < 3:
         if n == 2 and ((p[0] == 0xE0 and (p[1] & 0xE0) == 0x80) or not is_continuation(p[1])):
             return 1
@@ -45,7 +45,7 @@ cdef inline Py_ssize_t sequence3(const uint8_t* p, Py_ssize_t n, bint* good) noe
 
 
 cdef inline Py_ssize_t sequence4(const uint8_t* p, Py_ssize_t n, bint* good) noexcept nogil:
-    """The same for a four-byte lead (1 to 4)."""
+    """As `sequence3`, for a four-byte lead (1 to 4 bytes)."""
     cdef bint second_bad = p[0] > 0xF4
     if n >= 2:
         second_bad = (second_bad or not is_continuation(p[1]) or (p[0] == 0xF0 and p[1] < 0x90)
@@ -63,7 +63,7 @@ cdef inline Py_ssize_t sequence4(const uint8_t* p, Py_ssize_t n, bint* good) noe
 
 
 cdef inline Py_ssize_t next_sequence(const uint8_t* p, Py_ssize_t n, bint* good) noexcept nogil:
-    """Bytes of the character or malformed part at `p`; `n` is above zero."""
+    """The bytes of the character or malformed part at `p`; `n` must be above zero."""
     good[0] = False
     if p[0] < 0x80:
         good[0] = True
@@ -81,7 +81,7 @@ cdef inline Py_ssize_t next_sequence(const uint8_t* p, Py_ssize_t n, bint* good)
 
 
 cdef inline Py_ssize_t copy_as_java(uint8_t* out, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Write `n` bytes as valid UTF-8 and return how many were written; `out` has room for 3 * n."""
+    """Write `n` bytes as valid UTF-8, and return how many were written. `out` must have room for 3 * n."""
     cdef Py_ssize_t written = 0
     cdef Py_ssize_t taken
     cdef bint good = False

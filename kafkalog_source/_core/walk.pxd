@@ -4,19 +4,19 @@ from kafkalog_source._core.native cimport CFunctions
 
 
 cdef struct Entry:
-    # A v2 batch or a top-level v0/v1 entry; `start` counts from the window's first byte, `size` is the whole entry's.
+    # A v2 batch or a top-level v0 or v1 entry; `start` is relative to the window, `size` includes the header.
     Py_ssize_t start
     Py_ssize_t size
-    int64_t first_offset    # v2: base offset; v0/v1: the entry's own, which for a wrapper is its last record's
+    int64_t first_offset    # v2: base offset; v0, v1: its own, which for a wrapper is that of the last record
     int64_t last_offset
     int64_t previous        # the last offset before this entry
     int8_t magic
     int8_t attributes
-    # What the decoder finds out of it before it makes rows:
-    bint checked            # the CRC has been compared, or need not be
-    bint sound              # it is right, or need not be
-    bint skipped            # no row is wanted of it
-    bint at_once            # nothing of it needs Python
+    # Set by the decoder before it appends rows:
+    bint checked            # the CRC has been verified, or need not be
+    bint sound              # it is correct, or was not verified
+    bint skipped            # it gives no rows
+    bint at_once            # it can be decoded without Python
     int payload             # the number of its decompressed payload, or -1
 
 
@@ -24,13 +24,13 @@ cdef class Entries:
     cdef Entry* items
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t capacity
-    cdef readonly Py_ssize_t walked       # where the next entry starts, from the window's first byte
-    cdef readonly Py_ssize_t next_size    # what the entry at `walked` needs, when it goes on behind the window
-    cdef readonly int64_t last_offset     # of the last entry walked, in this window or before; least - 1 before any
+    cdef readonly Py_ssize_t walked       # position of the next entry in the window
+    cdef readonly Py_ssize_t next_size    # bytes that the entry at `walked` needs, if it continues past the window
+    cdef readonly int64_t last_offset     # of the last entry, in this window or before; least - 1 before the first
     cdef readonly int64_t least           # the file's base offset
     cdef readonly int64_t bound           # the next file's base offset
     cdef readonly int64_t stop            # reading stops at the first entry at or above this offset
-    cdef readonly Py_ssize_t found_count  # entries of all windows
+    cdef readonly Py_ssize_t found_count  # number of entries in all windows
 
     cdef bint push(self, const Entry* entry) noexcept nogil
     cdef int walk_window(self, const uint8_t* data, Py_ssize_t size) noexcept nogil

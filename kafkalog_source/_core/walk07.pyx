@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Where the messages of a window of a Kafka 0.7 segment begin and end.
+"""Find the messages in a window of a Kafka 0.7 segment.
 
-A message is a length, a magic byte, with magic 1 an attributes byte, a checksum
-of the payload, and the payload (``Message.scala`` of 0.7). It stores no offset:
-its offset is the place where it stands in the whole log.
+A message has a length, a magic byte, with magic 1 an attributes byte, a checksum of
+the payload, and the payload (``Message.scala`` of 0.7). It does not store its
+offset, which is its byte position in the whole log.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
@@ -21,11 +21,11 @@ from kafkalog_source._core.walk cimport Entries, Entry
 cdef int parse_header_07(const uint8_t* p, Py_ssize_t left, Entry* entry) noexcept nogil:
     """Read the header at `p` into `entry`: size, magic and attributes.
 
-    INCOMPLETE when fewer bytes are left than the header has; `entry.size` is then what is needed to go on.
-    Whether the payload is there is for the caller to ask.
+    INCOMPLETE if fewer bytes are left than the header has; `entry.size` is then the number of bytes needed to continue.
+    The caller checks whether the payload is complete.
     """
     cdef int32_t length
-    # No more is asked for than the next field has: how a header is judged must not depend on where a window ends.
+    # Only the bytes of the next field are required, so that the result does not depend on where a window ends.
     entry.size = V07_MAGIC_OFFSET
     if left < V07_MAGIC_OFFSET:
         return Code.INCOMPLETE
@@ -38,7 +38,7 @@ cdef int parse_header_07(const uint8_t* p, Py_ssize_t left, Entry* entry) noexce
     entry.magic = <int8_t>p[V07_MAGIC_OFFSET]
     if entry.magic != 0 and entry.magic != 1:
         return Code.BAD_MAGIC
-    # Magic 1 has attributes, a byte more.
+    # Magic 1 has one more byte, the attributes.
     if length < V07_MIN_LENGTH + entry.magic:
         return Code.BAD_LENGTH
     entry.size = V07_MAGIC_OFFSET + 1 + entry.magic
@@ -53,8 +53,8 @@ cdef int parse_header_07(const uint8_t* p, Py_ssize_t left, Entry* entry) noexce
 cdef class Entries07(Entries):
     """The top-level messages of one window after another.
 
-    `origin` is to be set before each window: the offset of its first byte. The parameters are those of `Entries`;
-    no message begins at or above `stop`, none reaches behind `bound`.
+    Set `origin`, the offset of the first byte, before each window. The parameters are those of `Entries`: no message
+    begins at or above `stop`, and none extends past `bound`.
     """
 
     cdef int walk_window(self, const uint8_t* data, Py_ssize_t size) noexcept nogil:
@@ -86,7 +86,7 @@ cdef class Entries07(Entries):
         return Code.END
 
     def resume_behind(self, Py_ssize_t index, Py_ssize_t walked):
-        """Forget the window's messages from `index` on; the next one begins at `walked`, which may be behind it."""
+        """Drop the window's messages from `index` on; the next one begins at `walked`, which may be later."""
         if not 0 <= index <= self.count:
             raise IndexError(index)
         self.found_count -= self.count - index
@@ -95,17 +95,17 @@ cdef class Entries07(Entries):
 
 
 def find_message_07(Scratch window, Py_ssize_t start, Py_ssize_t size, Py_ssize_t beyond):
-    """The first place in [start, size) of `window` where a plausible message begins, or -1.
+    """Return the first position in [start, size) of `window` where a plausible message begins, or -1.
 
-    Plausible is a header that reads well, a known codec, and a size that ends within `beyond` bytes behind the window.
-    That says little; checksums are for the caller to compare.
+    A message is plausible if its header is valid, its codec is known, and it ends at most `beyond` bytes after the
+    window. That is weak evidence, so the caller verifies checksums.
     """
     cdef const uint8_t* data = window.address
     cdef Entry entry
     cdef Py_ssize_t at
     cdef Py_ssize_t found = -1
     if size > window.capacity or start < 0 or beyond < 0:
-        raise ValueError(f"[{start}, {size}) is outside of {window.capacity} bytes")
+        raise ValueError(f"[{start}, {size}) is not a range within {window.capacity} bytes")
     with nogil:
         for at in range(start, size - V07_PAYLOAD_OFFSET_V0 + 1):
             if data[at + V07_MAGIC_OFFSET] > 1 or parse_header_07(data + at, size - at, &entry) != Code.OK:

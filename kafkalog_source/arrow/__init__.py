@@ -1,1 +1,1 @@
-"""Columns as Arrow: the schema of the rows, and record batches over the core's buffers without a copy."""
+"""Arrow: the schemas of the views, and zero-copy record batches over the core's buffers."""

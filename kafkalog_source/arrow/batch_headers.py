@@ -1,4 +1,4 @@
-"""Headers of batches as Arrow: the rows of ``view=batches``."""
+"""Batch headers as Arrow: the rows of ``view=batches``."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ _NUMBERS = {
     "isControl": "control",
     "crc": "crc",
 }
-"""What the core calls the numbers of a header."""
+"""The core's name for each number of a header."""
 _FILE_NAME = re.compile(r"([0-9]{20})\.")
 _LAST_SEQUENCE = 2**31 - 1
 
 
 class BatchRows:
-    """Builds the Arrow batches of ``view=batches`` of one reading thread, as `ArrowBatches` builds those of records.
+    """Builds the record batches of ``view=batches`` in one reading thread, as `ArrowBatches` does for records.
 
     Parameters
     ----------
     names : sequence of str
         The columns, in their order.
     table : HeaderTable
-        Where the headers are gathered.
+        Where the headers are collected.
     """
 
     def __init__(self, names: Sequence[str], table: HeaderTable) -> None:
@@ -66,11 +66,11 @@ class BatchRows:
 
     @property
     def times_out_of_range(self) -> int:
-        """Times so far that microseconds cannot hold."""
+        """The number of timestamps so far that do not fit microseconds in an int64."""
         return self._table.times_out_of_range
 
     def set_place(self, topic: str | None, partition: int | None, file: str) -> pa.RecordBatch | None:
-        """Say where the next rows come from; gives the rows before, if they come from somewhere else."""
+        """Set the source of the next rows. If it differs from the previous one, return the rows so far."""
         place = _place(topic, partition, file)
         is_same = all(place[name] == self._place.get(name) for name in self.schema.names if name in place)
         finished = None if is_same else self.finish()
@@ -78,7 +78,7 @@ class BatchRows:
         return finished
 
     def finish(self) -> pa.RecordBatch | None:
-        """The rows so far as an Arrow batch, None if there are none."""
+        """Return the rows so far as a record batch; None if there are none."""
         count = self._table.rows - self._table.held
         if count <= 0:
             return None
@@ -126,7 +126,7 @@ def _column(kind: pa.DataType, count: int, content: bytearray, nulls: int, valid
 def corrupt_batches(
     schema: pa.Schema, topic: str | None, partition: int | None, low: int, regions: Sequence[Damage]
 ) -> pa.RecordBatch:
-    """A row for each damaged region: its place, the offsets that may be lost, and what is wrong."""
+    """Return a row for each damaged region: its position, the offsets that may be lost, and what is wrong."""
     values = {
         "topic": [topic] * len(regions),
         "partition": [partition] * len(regions),

@@ -1,4 +1,4 @@
-"""Record batches over the core's buffers, without a copy."""
+"""Zero-copy record batches over the core's buffers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _TEXTS = {
     "controlType": [ControlType(number).name for number in range(len(ControlType))],
     "transactionState": [None, *TRANSACTION_STATES],
 }
-"""The text of each number in the columns that the core writes as numbers.
+"""Columns that the core writes as numbers, with the text for each number.
 
 No arrays yet: `pa.array` imports pandas where it is installed, which takes longer than most commands.
 """
 _FLAGS = ("isTransactional", "isControl")
 _CONSTANTS = ("topic", "partition", "file", CORRUPT_RECORD)
-"""The same in every row; a row of a record is not corrupt."""
+"""Columns with the same value in every row. ``_corrupt_record`` is null in the row of a record."""
 
 
 class ArrowBatches:
@@ -40,11 +40,11 @@ class ArrowBatches:
     Parameters
     ----------
     names : sequence of str
-        The columns, in the order of the batches.
+        The columns, in the order of the record batches.
     pool : BlockPool
         Memory for the columns.
-    byte_target : int, optional
-        About how many bytes make an Arrow batch.
+    **targets : int
+        `byte_target` and `row_target` of `Columns`: the approximate size of a record batch.
     """
 
     def __init__(self, names: Sequence[str], pool: BlockPool, **targets: int) -> None:
@@ -59,11 +59,11 @@ class ArrowBatches:
 
     @property
     def times_out_of_range(self) -> int:
-        """Times so far that microseconds cannot hold."""
+        """The number of timestamps so far that do not fit microseconds in an int64."""
         return self.columns.times_out_of_range
 
     def set_place(self, topic: str | None, partition: int | None, file: str) -> pa.RecordBatch | None:
-        """Say where the next rows come from; gives the rows before, if they come from somewhere else."""
+        """Set the source of the next rows. If it differs from the previous one, return the rows so far."""
         values = {"topic": topic, "partition": partition, "file": file, CORRUPT_RECORD: None}
         if all(constant.value == values[name] for name, constant in self._constants.items()):
             return None
@@ -73,7 +73,7 @@ class ArrowBatches:
         return finished
 
     def finish(self) -> pa.RecordBatch | None:
-        """The rows so far as an Arrow batch, None if there are none."""
+        """Return the rows so far as a record batch; None if there are none."""
         if self.columns.rows == 0:
             return None
         rows, taken = self.columns.take()
@@ -88,7 +88,7 @@ class ArrowBatches:
         return self._spelled_out(batch) if self._numbered else batch
 
     def _spelled_out(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """`batch` with what its numbers stand for."""
+        """Replace the numbers in `batch` by their texts and booleans."""
         arrays = batch.columns
         for place, name in self._numbered:
             arrays[place] = self._texts[name].take(arrays[place]) if name in _TEXTS else arrays[place].cast(pa.bool_())
@@ -96,7 +96,7 @@ class ArrowBatches:
 
 
 class _Constant:
-    """A column with the same value in every row: the front of one array that is kept."""
+    """A column with the same value in every row, sliced from one array that is kept."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
@@ -110,13 +110,13 @@ class _Constant:
 
     def node(self, rows: int) -> _Node:
         if len(self._array) < rows:
-            # A little more than needed, so that the next batch of about this size finds it there.
+            # A little more than needed, so that the next batch of about this size can reuse it.
             self._array = pa.repeat(pa.scalar(self.value, self._kind), rows + rows // 4)
         return rows, rows if self.value is None else 0, self._array.buffers()
 
 
 def _node(name: str, rows: int, taken: tuple[Any, ...]) -> _Node:
-    """What `export_batch` takes for a column, of what `Columns.take` gave for it."""
+    """Convert a column from the form of `Columns.take` to that of `export_batch`."""
     if name == "headers":
         nulls, validity, offsets, header_rows, names, values = taken
         children = [_node("", header_rows, names), _node("", header_rows, values)]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def corrupt_rows(
     schema: pa.Schema, topic: str | None, partition: int | None, low: int, regions: Sequence[Damage]
 ) -> pa.RecordBatch:
-    """A row for each region: its place in the partition, and its description in ``_corrupt_record``.
+    """Return a row for each region, with its description in ``_corrupt_record``.
 
-    The offset is the first one lost that was asked for, which is at least `low`.
+    The offset is the first lost one of the requested range, which begins at `low`.
     """
     values = {
         "topic": [topic] * len(regions),
@@ -37,7 +37,7 @@ def corrupt_rows(
 def damage_rows(
     schema: pa.Schema, topic: str | None, partition: int | None, regions: Sequence[Damage]
 ) -> pa.RecordBatch:
-    """A row for each region, with the columns of `schema`."""
+    """Return a row for each region, with the columns of `schema`."""
     place = {"topic": topic, "partition": partition}
     found = [{**each.to_dict(), **place, "file": utf8(each.file)} for each in regions]
     arrays = [pa.array([each[field.name] for each in found], field.type) for field in schema]
@@ -45,5 +45,5 @@ def damage_rows(
 
 
 def utf8(name: str) -> str:
-    """A file's name as text that Arrow takes; bytes that are no UTF-8 are replaced."""
+    """Return a file name as text that Arrow accepts; bytes that are not UTF-8 are replaced."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The columns that a read can give, their Arrow types, and which of them are there by default."""
+"""The columns of a read, their Arrow types, and the default columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMN_TYPES = VIEW_TYPES["records"]
 
 
 def check_columns(columns: Sequence[str], view: str = "records", mode: str = "FAILFAST") -> tuple[str, ...]:
-    """The columns asked for, or an OptionError for one that does not exist, comes twice or has to be there."""
+    """Return the selected columns; raise OptionError if one is unknown, selected twice or required but missing."""
     existing = VIEW_TYPES[view]
     for name in columns:
         if name not in existing:
@@ -28,28 +28,28 @@ def check_columns(columns: Sequence[str], view: str = "records", mode: str = "FA
                 f"the column {printable(name)!r} does not exist", expected="one of " + ", ".join(existing)
             )
     if not columns:
-        raise OptionError("no column is asked for", expected="one or more of " + ", ".join(existing))
+        raise OptionError("no column is selected", expected="one or more of " + ", ".join(existing))
     if len(set(columns)) < len(columns):
-        raise OptionError("a column is asked for twice", found=", ".join(columns))
+        raise OptionError("a column is selected twice", found=", ".join(columns))
     check_corrupt_record(columns, view, mode)
     return tuple(columns)
 
 
 def check_corrupt_record(columns: Sequence[str], view: str, mode: str) -> None:
-    """Refuse a PERMISSIVE read whose damage would have no column to be told in."""
+    """Raise OptionError for a PERMISSIVE read without the column that reports damage."""
     if mode == "PERMISSIVE" and CORRUPT_RECORD in VIEW_TYPES[view] and CORRUPT_RECORD not in columns:
         raise OptionError(
-            f"mode=PERMISSIVE tells of damage in the column {CORRUPT_RECORD}, which is not asked for",
+            f"mode=PERMISSIVE reports damage in the column {CORRUPT_RECORD}, which is not selected",
             found=", ".join(columns),
-            remedy=f"Name {CORRUPT_RECORD} (a string) too, or choose mode=DROPMALFORMED",
+            remedy=f"Select {CORRUPT_RECORD} (a string) too, or use mode=DROPMALFORMED",
         )
 
 
 def view_schema(columns: Sequence[str], view: str) -> pa.Schema:
-    """The schema of the record batches of a view, all columns nullable."""
+    """Return the schema of a view's record batches, all columns nullable."""
     return pa.schema([pa.field(name, VIEW_TYPES[view][name]) for name in columns])
 
 
 def arrow_schema(columns: Sequence[str]) -> pa.Schema:
-    """The schema of the record batches with these columns, all nullable."""
+    """Return the schema of record batches with these columns, all nullable."""
     return pa.schema([pa.field(name, COLUMN_TYPES[name]) for name in columns])

@@ -1,4 +1,4 @@
-"""One batch: what can be wrong with it, and the decoder that turns it into rows."""
+"""One batch: its checksum, its decoder, and the sentences for what can be wrong with it."""
 
 from kafkalog_source.batch.checksum import ChecksumRule, checksum_rule, checksum_rule_07
 from kafkalog_source.batch.decoder import DecodeSettings, make_decoder, make_decoder_07

@@ -1,6 +1,6 @@
-"""Whether the checksum of an entry is right: where it stands, what it covers, by which function.
+"""The checksum of an entry: its position, the bytes that it covers, and its function.
 
-Here for Python, in ``_core/checksums.pxd`` for compiled code.
+``_core/checksums.pxd`` has the same rules for compiled code.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _CRC_SIZE = 4
 
 @dataclass(frozen=True, slots=True)
 class ChecksumRule:
-    """How the checksum of one format is found and compared, also of an entry that is read in pieces.
+    """The checksum rule of one format; `update` also takes an entry piece by piece.
 
     Attributes
     ----------
     position : int
-        Where the checksum stands in the entry, four bytes.
+        Position of the four checksum bytes in the entry.
     covered_from : int
-        The first byte that it covers; it covers all from there to the entry's end.
+        The first byte covered. The checksum covers everything from there to the end of the entry.
     update : callable
-        ``f(piece, checksum of what came before) -> checksum``.
+        ``f(piece, checksum of the preceding pieces) -> checksum``.
     """
 
     position: int
@@ -49,16 +49,16 @@ class ChecksumRule:
     update: Callable[[Buffer, int], int]
 
     def stored(self, entry: Buffer) -> int | None:
-        """The checksum that an entry carries, of which the beginning is enough; None if it is cut before."""
+        """The checksum stored in an entry, of which only the beginning is needed; None if it ends before that."""
         stored = memoryview(entry)[self.position : self.position + _CRC_SIZE]
         return int.from_bytes(stored, "big") if len(stored) == _CRC_SIZE else None
 
     def computed(self, entry: Buffer) -> int:
-        """The checksum of an entry's bytes."""
+        """The checksum computed from a whole entry."""
         return self.update(memoryview(entry)[self.covered_from :], 0)
 
     def is_right(self, entry: Buffer) -> bool:
-        """Whether the bytes of an entry are those that were written."""
+        """Whether the stored and the computed checksum of a whole entry are equal."""
         return self.stored(entry) == self.computed(entry)
 
 
@@ -71,10 +71,15 @@ _V07 = (
 
 
 def checksum_rule(magic: int) -> ChecksumRule:
-    """The rule of v0 and v1, or of v2, by the magic byte of an entry."""
+    """The rule for an entry of v0 to v2, by its magic byte."""
     return _V2 if magic == 2 else _LEGACY
 
 
+def checksums_text(stored: int, computed: int) -> str:
+    """Show two checksums that differ, for an error message."""
+    return f"stored CRC 0x{stored:08x}, computed 0x{computed:08x}"
+
+
 def checksum_rule_07(magic: int) -> ChecksumRule:
-    """The rule of Kafka 0.7, whose checksum covers the payload alone."""
+    """The rule for a message of Kafka 0.7, by its magic byte: the checksum covers only the payload."""
     return _V07[magic]

@@ -1,4 +1,4 @@
-"""The core's decoder with its checksums and codecs in place."""
+"""Decoders of the core, set up with checksum functions and codecs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def _extension_of(function: object) -> str | None:
-    """The file of the extension module that a built-in function lives in, None for any other function."""
+    """The file of the extension module that defines a built-in function; None for any other function."""
     return getattr(getattr(function, "__self__", None), "__file__", None)
 
 
 C_FUNCTIONS = CFunctions(
     isal=_extension_of(crc32), lz4=_extension_of(lz4.block.decompress), xxhash=_extension_of(xxhash.xxh32_intdigest)
 )
-"""What decoders call without Python, as far as the installed packages have it."""
+"""C functions that decoders call directly, as far as the installed packages export them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class DecodeSettings:
     include_control : bool
         Whether the records of control batches become rows.
     max_decompressed_bytes : int
-        Most bytes that one batch may take, in memory and decompressed.
+        Limit on the size of one batch, both as stored and decompressed.
     committed_only : bool
-        Whether records of aborted and open transactions are left out.
+        Whether records of aborted and open transactions are skipped.
     """
 
     verify_checksums: bool = True
@@ -62,9 +62,9 @@ def make_decoder(
     high: int,
     transactions: TransactionStates | FindTransactions | None = None,
 ) -> Decoder:
-    """A decoder that appends the records with offsets in [low, high) to `columns`.
+    """Return a decoder that appends the records with offsets in [low, high) to `columns`.
 
-    `transactions` may be a function, which is asked at the first batch of a transaction; see `Decoder`.
+    `transactions` may be a function, called at the first batch of a transaction; see `Decoder`.
     """
     known = transactions if isinstance(transactions, TransactionStates) else None
     return Decoder(
@@ -88,6 +88,6 @@ def make_decoder(
 def make_decoder_07(
     columns: Columns, decompressor: Decompressor, settings: DecodeSettings, low: int, high: int
 ) -> Decoder07:
-    """The same for segments of Kafka 0.7, which have no control records."""
+    """As `make_decoder`, for segments of Kafka 0.7, which have neither control records nor transactions."""
     nested = NestedDecompressor(decompressor)
     return Decoder07(columns, crc32, nested, low=low, high=high, verify=settings.verify_checksums)

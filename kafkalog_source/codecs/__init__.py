@@ -1,7 +1,7 @@
-"""Compressed payloads, all bounded: gzip, snappy, LZ4 and zstd by their libraries.
+"""Decompression with bounded output: gzip, snappy, LZ4 and zstd.
 
-`Decompressor` is what the decoder calls for each compressed batch. The framing
-that Kafka puts around the codecs' blocks is read by ``_core.framing``.
+The decoder calls `Decompressor` for each compressed batch. The framing around the
+codecs' blocks is parsed by ``_core.framing``.
 """
 
 from kafkalog_source.codecs.decompressor import DEFAULT_LIMIT, Decompressor

@@ -1,4 +1,4 @@
-"""One decompressor for each reading thread: it owns the memory that payloads are written to."""
+"""The decompressor of one reading thread, which owns the buffers for decompressed payloads."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kafkalog_source._core.memory import View
 
 DEFAULT_LIMIT = 256 << 20
-"""Most bytes that one batch may decompress to unless the caller says otherwise."""
-_ROOMS = 64
-"""As many payloads as the core holds at once, `MOST_PAYLOADS` in ``_core/payloads.pxd``."""
+"""Default limit on the decompressed size of a batch, in bytes."""
+_BUFFERS = 64
+"""The number of payloads that the core keeps at once, `MOST_PAYLOADS` in ``_core/payloads.pxd``."""
 
 
 class Decompressor:
@@ -32,17 +32,17 @@ class Decompressor:
     Parameters
     ----------
     limit : int
-        Most bytes that one payload may decompress to; kept as an attribute.
+        Limit on the decompressed size of a payload, in bytes; also an attribute.
 
     Attributes
     ----------
     rooms : list of Scratch
-        Memory to decompress to that is used again.
+        Reusable decompression buffers.
     """
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
-        self.rooms = [Scratch() for _ in range(_ROOMS)]
+        self.rooms = [Scratch() for _ in range(_BUFFERS)]
         self._lz4 = Lz4Frames(lz4.block.decompress, xxhash.xxh32_intdigest)
         self._snappy = SnappyStream(cramjam.snappy.decompress_raw_into)
         self._zstd = ZstdStream()
@@ -50,15 +50,26 @@ class Decompressor:
     def __call__(
         self, codec: int, magic: int, source: View, room: Scratch | None = None, limit: int | None = None
     ) -> Buffer:
-        """Decompress the payload of a batch of format `magic`, to `limit` bytes at most if that is below the usual.
+        """Decompress the payload of a batch of format `magic`.
 
-        What is returned lies in `room`, by default the first of `rooms`, until that is used again, or is bytes of its
-        own.
+        Parameters
+        ----------
+        codec, magic : int
+        source : View
+        room : Scratch, optional
+            The buffer to decompress to, by default the first of `rooms`.
+        limit : int, optional
+            A limit below that of the decompressor, in bytes.
+
+        Returns
+        -------
+        Buffer
+            The content: a view of `room`, valid until that is reused, or an object of its own.
 
         Raises
         ------
         CodecError
-            The payload is not what its codec writes.
+            The payload is not valid for its codec.
         LimitError
             It decompresses to more than the limit.
         """
@@ -72,4 +83,4 @@ class Decompressor:
             return self._snappy.decompress(source, room, limit)
         if codec == Codec.GZIP:
             return decompress_gzip(source, room, limit)
-        raise UnsupportedFormatError("the batch names a codec that does not exist", found=codec, expected="0 to 4")
+        raise UnsupportedFormatError("the batch's codec does not exist", found=codec, expected="0 to 4")

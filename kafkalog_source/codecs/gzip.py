@@ -1,4 +1,4 @@
-"""gzip payloads: one member or several, one after another (``GzipCompression``, Java's ``GZIPInputStream``)."""
+"""gzip payloads: one or several consecutive members (``GzipCompression``, Java's ``GZIPInputStream``)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
     from kafkalog_source._core.memory import Scratch
 
-_IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # the stub takes the class for an instance
+_IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # the stub declares the class as an instance
 _GZIP = 31
-"""zlib's number for gzip's framing and the largest window."""
+"""zlib's ``wbits`` for gzip framing and the largest window."""
 _SMALL = 1 << 16
 _FIRST_PIECE, _LARGEST_PIECE = 1 << 8, 1 << 16
 _OUTPUT_SIZE = 1 << 20
 
 
 def decompress_gzip(source: Buffer, scratch: Scratch, limit: int) -> Buffer:
-    """The content of all members of `source`, `limit` bytes at most; in `scratch` unless it is small."""
+    """Return the content of all members of `source`, at most `limit` bytes, in `scratch` unless it is small."""
     with memoryview(source) as view:
         if len(view) <= _SMALL:
             decompressor = isal_zlib.decompressobj(wbits=_GZIP)
-            # One byte over the limit tells a payload that is too large from one that just fits.
+            # One byte over the limit distinguishes a payload that is too large from one that just fits.
             content = _decompress(decompressor, view, min(limit + 1, _OUTPUT_SIZE))
             if decompressor.eof and not decompressor.unused_data:
                 return _checked(content, limit)
@@ -34,10 +34,10 @@ def decompress_gzip(source: Buffer, scratch: Scratch, limit: int) -> Buffer:
 
 
 class _Members:
-    """Reads members one after another, in pieces.
+    """Reads consecutive members in pieces.
 
-    The library copies whatever it was given behind the end of a member, or behind the place where its output was full:
-    a payload of many small members would be copied once for each.
+    The library copies all input after the end of a member, or after the point where its output was full. With the
+    input as a whole, a payload of many small members would be copied once for each.
     """
 
     def __init__(self, source: memoryview, scratch: Scratch, limit: int) -> None:
@@ -53,13 +53,13 @@ class _Members:
             size = _FIRST_PIECE
             while not decompressor.eof:
                 if at == len(self._source):
-                    raise CodecError("the gzip payload is damaged: a member is cut")
+                    raise CodecError("the gzip payload is damaged: a member is truncated")
                 piece = self._source[at : at + size]
                 self._read_piece(decompressor, piece)
                 at += len(piece) - len(decompressor.unused_data)
                 size = min(2 * size, _LARGEST_PIECE)
         if len(self._source) == 0:
-            raise CodecError("the gzip payload is damaged: a member is cut")
+            raise CodecError("the gzip payload is damaged: a member is truncated")
         return self._scratch.view(0, self._written)
 
     def _read_piece(self, decompressor: Any, piece: Buffer) -> None:
@@ -84,7 +84,7 @@ class _Members:
 
 
 def _decompress(decompressor: Any, source: Buffer, most: int) -> bytes:
-    """What `source` adds to a member's content, `most` bytes at most."""
+    """Decompress at most `most` bytes of a member's content from `source`."""
     try:
         content: bytes = decompressor.decompress(source, most)
     except _IsalError as error:

@@ -1,4 +1,4 @@
-"""Message sets inside message sets, as Kafka 0.7 allows: bounded all together."""
+"""Nested message sets, as Kafka 0.7 allows, with one limit for all levels together."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LARGEST_KEPT = 1 << 20
 
 
 class NestedDecompressor:
-    """Decompresses the set of a top-level message, and then those inside it.
+    """Decompresses the set of a top-level message and the sets nested in it.
 
     Parameters
     ----------
     outermost : Decompressor
-        For the first of them; its limit holds for all sets of one top-level message together.
+        For the outermost set. Its limit applies to all sets of one top-level message together.
     """
 
     def __init__(self, outermost: Decompressor) -> None:
@@ -32,17 +32,17 @@ class NestedDecompressor:
         self._left = outermost.limit
 
     def __call__(self, codec: int, source: View, nested: bool) -> Buffer:
-        """Decompress one payload. That of a nested set lies in memory of its own, which stays as it is.
+        """Decompress one payload. That of a nested set gets memory of its own and stays valid.
 
         Raises
         ------
         CodecError
-            The payload is not what its codec writes.
+            The payload is not valid for its codec.
         LimitError
             The sets of this top-level message decompress to more than the limit.
         """
         if not nested:
-            # Large sets of the message before must not add to those inside of this one.
+            # Memory of a large set of the previous message must not add to that of this message's nested sets.
             self._outermost.rooms[0].shrink(_LARGEST_KEPT)
             content = self._outermost(codec, 0, source)
             self._left = self._outermost.limit - len(memoryview(content))
@@ -53,7 +53,7 @@ class NestedDecompressor:
             inner = self._inner(codec, 0, source, Scratch(), self._left)
         except LimitError:
             raise LimitError(
-                "the message sets inside a message decompress to more than is allowed, all together",
+                "the nested message sets of a message decompress to more than is allowed in total",
                 expected=f"at most {self._outermost.limit} bytes",
                 remedy="Raise maxDecompressedBatchBytes if the message is known to be good",
             ) from None

@@ -1,4 +1,4 @@
-"""zstd payloads: one frame or several, most often without a content size (``ZstdCompression``)."""
+"""zstd payloads: one or several frames, usually without a content size (``ZstdCompression``)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from kafkalog_source._core.memory import Scratch, View
 
 MAX_WINDOW_SIZE = 1 << 27
-"""Largest window that Kafka's reader takes: zstd's own default, 2^27."""
+"""Largest window that Kafka's reader accepts: zstd's default, 2^27."""
 _AT_ONCE = 4 << 20
-"""Room made without further thought; a larger payload has to prove its size step by step."""
+"""Memory reserved without proof; for a larger payload the buffer grows with the data."""
 _MOST_BESIDE = 32 << 20
-"""A stream keeps its window beside what it has written. What both take together may pass the limit by so much: less
-than the 64 MiB that a reading may take, of which the rooms of other codecs keep some."""
+"""A stream keeps its window in addition to its output. Both together may exceed the limit by this much: less than the
+64 MiB that a read may take, part of which the buffers of other codecs use."""
 
 
 class ZstdStream:
@@ -30,11 +30,11 @@ class ZstdStream:
         self._context = _new_context()
 
     def decompress(self, source: View, scratch: Scratch, limit: int) -> Buffer:
-        """The content of `source`, `limit` bytes at most; in `scratch` unless it is small."""
+        """Return the content of `source`, at most `limit` bytes, in `scratch` unless it is small."""
         frames, bound, window = zstd_frames(source)
         if window > MAX_WINDOW_SIZE:
             raise CodecError(
-                "the zstd payload asks for a larger window than Kafka's readers have",
+                "the zstd payload needs a larger window than Kafka's readers support",
                 found=f"{window} bytes",
                 expected=f"at most {MAX_WINDOW_SIZE}",
             )
@@ -42,12 +42,13 @@ class ZstdStream:
         try:
             if frames == 1 and bound > 0:
                 claimed = zstandard.frame_content_size(memoryview(source))
-                # At once the library does not look into a frame that claims to be empty, and takes no other empty one.
+                # In one call, the library ignores the blocks of a frame of content size 0, and rejects other empty
+                # frames.
                 if 0 < bound <= min(limit, _AT_ONCE) and claimed != 0:
                     _check_claim(claimed, bound)
                     return self._context.decompress(memoryview(source), max_output_size=bound)
                 if window > _MOST_BESIDE and _AT_ONCE < claimed <= min(bound, limit):
-                    # Into memory of the right size it is written without a window.
+                    # Decompressing into memory of the right size needs no window.
                     scratch.shrink(_AT_ONCE)
                     return self._context.decompress(memoryview(source))
             most = _most_content(limit, window)
@@ -55,7 +56,7 @@ class ZstdStream:
         except zstandard.ZstdError as error:
             problem = str(error)
         if problem is not None:
-            # Raised out here, the error does not hold on to the frames in which the library's memory is.
+            # Raised here and not in the handler, so that its traceback does not keep the library's memory alive.
             raise CodecError("the zstd payload is damaged", found=problem)
         if written > most:
             raise LimitError(
@@ -68,12 +69,12 @@ class ZstdStream:
     def _read(self, source: View, scratch: Scratch, bound: int, limit: int, window: int) -> int:
         context = self._context
         if window > _MOST_BESIDE:
-            # Neither is there room for what another payload left beside such a window, nor for the window later.
+            # With so large a window, free what another payload left; a new context frees the window afterwards.
             scratch.shrink(_AT_ONCE)
             context = _new_context()
         reader = context.stream_reader(memoryview(source), read_across_frames=True)
         written = 0
-        # One byte over the limit tells a payload that is too large from one that just fits; one over the bound
+        # One byte over the limit distinguishes a payload that is too large from one that just fits; one over the bound
         # makes the library read to the end of the last frame, where its checksum is.
         most = min(bound, limit) + 1
         scratch.reserve(min(most, _AT_ONCE))
@@ -93,7 +94,7 @@ def _new_context() -> zstandard.ZstdDecompressor:
 
 
 def _most_content(limit: int, window: int) -> int:
-    """The most content that is read of a stream: `limit`, or less if its window is so wide that it counts too."""
+    """The limit on a stream's content: `limit`, or less if the window is so large that it counts too."""
     return min(limit, max((limit + _MOST_BESIDE) // 2, limit + _MOST_BESIDE - window))
 
 

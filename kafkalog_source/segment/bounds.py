@@ -1,4 +1,4 @@
-"""The first offset of a segment and the one after its last, from headers alone."""
+"""The first offset of a segment and the offset after its last, from headers only."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kafkalog_source.segment.source import LocalFile
 
 
 def first_offset(path: str) -> int | None:
-    """The base offset of the first batch; None for a file that does not begin with a batch.
+    """Return the base offset of the first batch; None if the file does not begin with a batch.
 
-    Of a v0 or v1 wrapper it is the offset that the wrapper carries, its last record's.
+    For a v0 or v1 wrapper it is the wrapper's own offset, which is that of its last record.
     """
     with LocalFile(path) as source:
         header = read_header(source, 0)
@@ -19,7 +19,7 @@ def first_offset(path: str) -> int | None:
 
 
 def next_offset(path: str, offset_index: str | None = None, least: int = 0, bound: int = MAX_OFFSET) -> int | None:
-    """The offset after the last of the file's last whole batch; None for a file without one."""
+    """Return the offset after the file's last complete batch; None if there is none."""
     with Seeker(SegmentPlace(path, least, bound, offset_index)) as seeker:
         header = seeker.last_header()
     return None if header is None else header.last_offset + 1

@@ -1,4 +1,4 @@
-"""Batch headers in order, nothing decoded, and the proof that a batch begins at a place."""
+"""Batch headers in order, without decoding, and the proof that a batch begins at a position."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 _FIRST_WINDOW_SIZE = 1 << 12
 _WINDOW_SIZE = 1 << 18
 _HEADER_SIZES = {1: LEGACY_KEY_SIZE_OFFSET_V1, 2: V2_HEADER_SIZE}
-"""What has to be there of an entry to know all of `EntryHeader`; of v0 it is the attributes."""
+"""Bytes of an entry that are needed to fill `EntryHeader`; for v0, those up to the attributes."""
 LARGEST_CHECKED = 256 << 20
-"""Larger batches, of which there are none by default, are not read only to find out whether a place is a good one to
-start from."""
+"""Larger batches, which do not exist by default, are not read only to check whether a batch begins at a position."""
 _PIECE_SIZE = 1 << 20
 
 
@@ -47,15 +46,15 @@ class EntryHeader:
     Attributes
     ----------
     position, size : int
-        Bytes; the whole entry, headers included.
+        In bytes, for the whole entry including its header.
     magic : int
     compressed : bool
     first_offset, last_offset : int
-        Of a v0 or v1 entry both are its own, which for a wrapper is its last record's.
+        Equal for a v0 or v1 entry: its own offset, which for a wrapper is that of its last record.
     base_timestamp_ms, max_timestamp_ms : int
-        -1 for none; of a v1 entry both are its own.
+        -1 for none. Equal for a v1 entry.
     record_count : int or None
-        None for a v0 or v1 wrapper, which does not tell.
+        None for a v0 or v1 wrapper, whose header has no count.
     """
 
     position: int
@@ -70,37 +69,37 @@ class EntryHeader:
 
     @property
     def next_offset(self) -> int:
-        """The offset from which the log goes on behind this entry."""
+        """The first offset after this entry."""
         return self.last_offset + 1
 
 
 class HeaderWalk(Protocol):
-    """How the headers of a format are walked.
+    """Walks the headers of one format.
 
     Attributes
     ----------
     entries : Entries
-        Of the window that was walked last.
+        The entries of the last window walked.
     """
 
     @property
     def entries(self) -> Entries: ...  # noqa: D102
 
     def walk(self, window: Scratch, size: int, position: int) -> int:
-        """Walk a window, whose first byte is that at `position`; see `Entries`."""
+        """Walk a window, which begins at `position` of the file; see `Entries`."""
         ...
 
     def header(self, data: memoryview, position: int, index: int) -> EntryHeader:
-        """The header of an entry of the window `data`."""
+        """Return the header of the entry `index` of the window `data`."""
         ...
 
     def large_header(self, data: bytes, position: int) -> EntryHeader | None:
-        """The header of the entry at the beginning of `data`, which does not hold all of it; goes on after that."""
+        """Return the header of an entry that begins with `data` but is larger, and continue after the entry."""
         ...
 
 
 class BatchWalk:
-    """The `HeaderWalk` of v2 batches and v0 and v1 entries, whose offsets lie in [least, bound)."""
+    """The `HeaderWalk` of v2 batches and of v0 and v1 entries with offsets in [least, bound)."""
 
     def __init__(self, least: int, bound: int) -> None:
         self.entries = Entries(least=least, bound=bound)
@@ -124,7 +123,7 @@ class BatchWalk:
 
 
 class HeaderRun:
-    """The headers that one window holds, valid until the next is read.
+    """The headers in one window, valid until the next window is read.
 
     Attributes
     ----------
@@ -138,17 +137,17 @@ class HeaderRun:
         self._data = data
 
     def header(self, index: int) -> EntryHeader:
-        """The header of this number."""
+        """Return the header `index`."""
         return self._walk.header(self._data, self._position, index)
 
     def end(self, index: int) -> int:
-        """The position behind the entry of this number."""
+        """Return the position after the entry `index`."""
         start, size, *_ = self._walk.entries.entry(index)
         return self._position + start + size
 
 
 class LargeEntry:
-    """The header of an entry that is larger than a window, as a run of its own."""
+    """A run of one header, of an entry larger than a window."""
 
     count = 1
 
@@ -156,18 +155,18 @@ class LargeEntry:
         self._header = header
 
     def header(self, _: int) -> EntryHeader:
-        """The header."""
+        """Return the header."""
         return self._header
 
     def end(self, _: int) -> int:
-        """The position behind the entry."""
+        """Return the position after the entry."""
         return self._header.position + self._header.size
 
 
 def walk_runs(source: LocalFile, start: int, walk: HeaderWalk) -> Iterator[HeaderRun | LargeEntry]:
-    """The headers from position `start` on, up to the end of the file or the first that is no header, by windows.
+    """Yield the headers from position `start` on by windows, up to the end of the file or the first invalid one.
 
-    Only as much is read as the headers need when batches are large; small ones are read in windows.
+    Of large batches only the headers are read; small batches are read in windows.
 
     Raises
     ------
@@ -199,19 +198,19 @@ def walk_runs(source: LocalFile, start: int, walk: HeaderWalk) -> Iterator[Heade
                 return
             yield LargeEntry(large)
             position += large.size
-            # Of large entries the header is enough.
+            # After a large entry only the next header is read.
             want = V2_HEADER_SIZE if large.size > _FIRST_WINDOW_SIZE else _FIRST_WINDOW_SIZE
 
 
 def walk_headers(source: LocalFile, start: int, least: int, bound: int) -> Iterator[EntryHeader]:
-    """The headers of `walk_runs`, one by one."""
+    """Yield the headers of `walk_runs` one by one."""
     for run in walk_runs(source, start, BatchWalk(least, bound)):
         for index in range(run.count):
             yield run.header(index)
 
 
 def read_header(source: LocalFile, position: int) -> EntryHeader | None:
-    """The header at `position`, or None where none can be, or where it passes the end of the file."""
+    """Return the header at `position`; None if it is invalid or its entry exceeds the file."""
     data = source.read(position, V2_HEADER_SIZE)
     window = Scratch()
     window.reserve(len(data))
@@ -227,7 +226,7 @@ def read_header(source: LocalFile, position: int) -> EntryHeader | None:
 
 
 def _unwalked_header(data: bytes, position: int, size: int) -> EntryHeader | None:
-    """A header whose entry is larger than `data`."""
+    """Return the header of an entry that begins with `data` but is larger."""
     if len(data) <= MAGIC_OFFSET + 1 or len(data) < _HEADER_SIZES.get(data[MAGIC_OFFSET], 0):
         return None
     (first_offset,) = struct.unpack_from(">q", data)
@@ -247,7 +246,7 @@ def entry_header(
     first_offset: int,
     last_offset: int,
 ) -> EntryHeader:
-    """The header at `start` of `data`, whose first byte is that at `position`, with what `Entries` knows of it."""
+    """Return the header at `start` of `data`, which begins at `position`, with the fields that `Entries` has read."""
     base_timestamp, max_timestamp = NO_TIMESTAMP, NO_TIMESTAMP
     compressed = attributes & CODEC_MASK != 0
     record_count = None if compressed else 1
@@ -271,11 +270,17 @@ def entry_header(
 
 
 def is_sound(source: LocalFile, header: EntryHeader) -> bool:
-    """Whether the checksum of the entry is right: where it is, an entry begins at its position."""
+    """Whether the checksum of an entry is right, which proves that an entry begins at its position."""
+    checksums = checksums_of(source, header)
+    return checksums is not None and checksums[0] == checksums[1]
+
+
+def checksums_of(source: LocalFile, header: EntryHeader) -> tuple[int, int] | None:
+    """The stored and the computed checksum of an entry; None if it is too large to be checked or incomplete."""
     if header.size > LARGEST_CHECKED:
-        return False
+        return None
     position, end = header.position, header.position + header.size
-    # In pieces, so that a large batch takes no memory of its size.
+    # Read in pieces, so that a large batch does not need memory of its size.
     piece = source.read(position, min(header.size, _PIECE_SIZE))
     rule = checksum_rule(header.magic)
     stored, checksum = rule.stored(piece), rule.computed(piece)
@@ -283,11 +288,11 @@ def is_sound(source: LocalFile, header: EntryHeader) -> bool:
         position += len(piece)
         piece = source.read(position, min(end - position, _PIECE_SIZE))
         checksum = rule.update(piece, checksum)
-    return bool(piece) and stored == checksum
+    return (stored, checksum) if piece and stored is not None else None
 
 
 def sound_entry_at(source: LocalFile, position: int, least: int, bound: int) -> EntryHeader | None:
-    """The entry at `position`, if one begins there whose offsets lie in [least, bound) and whose checksum is right."""
+    """Return the header at `position` if its checksum is correct and its offsets are in [least, bound), else None."""
     header = read_header(source, position)
     if header is None or header.first_offset < least or header.last_offset >= bound:
         return None

@@ -1,4 +1,4 @@
-"""Which class looks places up in a segment: Kafka 0.7, which only a file's name tells, has its own."""
+"""Choose the seeker of a segment by its format. Only the file's name identifies Kafka 0.7."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ __all__ = ["open_seeker"]
 
 
 def open_seeker(place: SegmentPlace) -> Seeker:
-    """Open a segment to look places up in it."""
+    """Open a segment for seeking."""
     return Seeker07(place) if place.is_07 else Seeker(place)

@@ -1,4 +1,4 @@
-"""The part of a file that is searched for a place where a batch may begin, window by window."""
+"""Windows for searching a file for a position where a batch may begin."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 def search_windows(
     source: LocalFile, start: int, stop: int, end: int, header_size: int, first_size: int, largest_size: int
 ) -> Iterator[tuple[int, Scratch, int]]:
-    """Windows of [start, end), in which every header lies whole that begins before `stop`, as far as it is there.
+    """Yield overlapping windows of [start, end), so that each header that begins before `stop` is complete in one.
 
     Parameters
     ----------
     source : LocalFile
     start, stop, end : int
     header_size : int
-        Bytes that a header may have.
+        The largest size of a header, in bytes.
     first_size, largest_size : int
-        Of the first window, and of later ones, which grow.
+        The size of the first window, and the limit for later windows, which grow.
 
     Yields
     ------
     tuple of (int, Scratch, int)
-        The position of the window's first byte, the window, and how many bytes it holds.
+        The position of the window in the file, the window, and its size in bytes.
     """
     window, size, end = Scratch(), first_size, min(end, stop + header_size)
     while start < stop:
-        # No header begins in a hole of the file, where all is zero.
+        # No header begins in a hole of the file, which reads as zeros.
         start = max(start, min(source.next_data(start) - header_size, stop))
         wanted = min(size, end - start)
         window.reserve(wanted)
@@ -42,6 +42,6 @@ def search_windows(
         yield start, window, got
         if got < header_size or start + got >= end:
             return
-        # The windows overlap by a header, which may lie across their border.
+        # Consecutive windows overlap by a header less one byte.
         start += got - header_size + 1
         size = min(4 * size, largest_size)

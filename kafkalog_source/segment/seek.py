@@ -1,8 +1,8 @@
-"""Where an offset or a time begins in a segment, and where the segment can be cut.
+"""Seeking in a segment: the position of an offset or a time, and positions where it can be split.
 
-Indexes only suggest a place. It is taken when a batch with a right checksum and
-fitting offsets begins there, because offsets rise along the file; otherwise the
-segment is walked from its start.
+Indexes are only hints. The position of an index entry is used if a batch with a
+correct checksum and fitting offsets begins there, because offsets increase along
+the file. Otherwise the segment is walked from its start.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kafkalog_source.errors import offsets_text
 from kafkalog_source.segment.damage.contradictions import TOO_HIGH, judge_offset
 from kafkalog_source.segment.damage.description import Damage, Kind, raise_damage
 from kafkalog_source.segment.damage.regions import Regions
@@ -32,28 +33,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _LARGEST_DECODED = 16 << 20
-"""Of larger wrappers the first offset is not found out while seeking."""
-_NO_BATCH = "no batch begins here, and batches follow"
+"""Limit on the bytes of a wrapper that is decoded for its first offset while seeking."""
+_NO_BATCH = "no batch begins here, but batches follow"
 _NEAR = 1 << 16
-"""Bytes after the last entry of an index that are walked: a broker adds an entry for every 4 KiB, or every batch."""
+"""Limit on the bytes walked after an index's last entry; a broker adds an entry every 4 KiB, or for every batch."""
 _MOST_UNPROVED = 64
-"""Headers at the end of a file that are looked through for one whose checksum is right."""
+"""Limit on the last headers of a file that are searched for one with a correct checksum."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentPlace:
-    """What seeking needs to know of a segment.
+    """A segment and its indexes, as seeking needs them.
 
     Attributes
     ----------
     path : str
     least, bound : int
-        Its offsets lie in [least, bound): its base offset and the next segment's.
+        The segment's offsets are in [least, bound): its base offset and the next segment's.
     offset_index, time_index : str or None
+        The paths of the indexes; None if there is none.
     is_07 : bool
         Whether it is a segment of Kafka 0.7, which has no index.
     end : int or None
-        Where the part of the file ends that counts, if that is not all of it.
+        The position where the file is taken to end; None for its actual end.
     """
 
     path: str
@@ -67,15 +69,15 @@ class SegmentPlace:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A batch begins at `position`.
+    """A position where a batch begins and a segment can be split.
 
     Attributes
     ----------
     position : int
     below : int
-        All offsets before the position are below this one.
+        All offsets before the position are below this.
     least : int
-        No offset from the position on is below this one.
+        All offsets from the position on are at or above this.
     """
 
     position: int
@@ -84,7 +86,7 @@ class Cut:
 
 
 class Seeker:
-    """Looks places up in one segment, which it holds open."""
+    """Seeks in one segment, which it keeps open."""
 
     def __init__(self, place: SegmentPlace) -> None:
         self.place = place
@@ -95,7 +97,7 @@ class Seeker:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes read of the segment and its offset index."""
+        """Bytes read from the segment and its offset index."""
         return self.source.bytes_read + self._offsets.bytes_read
 
     def close(self) -> None:
@@ -110,7 +112,7 @@ class Seeker:
         self.close()
 
     def start_of(self, offset: int) -> int:
-        """A position at which a batch begins, with every record at or above `offset` at or behind it."""
+        """Return the position of a batch; every record at or above `offset` is at or after it."""
         entry = self._offsets.at_or_below(offset) if offset > self.place.least else None
         if entry is None or entry.position == 0:
             return 0
@@ -118,9 +120,13 @@ class Seeker:
         return header.position if header is not None and header.first_offset <= offset else 0
 
     def headers_from(self, offset: int, on_damage: Callable[[Damage], None] = raise_damage) -> Iterator[EntryHeader]:
-        """The headers from `start_of` on; those whose offsets all lie below `offset` are left out.
+        """Yield the headers of the batches with an offset at or above `offset`.
 
-        Where batches follow behind damage, `on_damage` is told of it, and if it returns, these are given too.
+        Parameters
+        ----------
+        offset : int
+        on_damage : callable
+            Called with each damaged region that is followed by batches. If it returns, these are yielded too.
 
         Raises
         ------
@@ -132,7 +138,7 @@ class Seeker:
         while position is not None:
             end, above, held = position, least - 1, None
             for header in self._walk(position, least):
-                # A header is given when the one behind it has shown that its offsets are none too high.
+                # A header is yielded once the next one has shown that its offsets are not too high.
                 if held is not None:
                     above = held.last_offset
                     if above >= offset:
@@ -147,41 +153,41 @@ class Seeker:
                 position, least = damage.position + damage.size, damage.first_offset or 0
 
     def _damage_at(self, held: EntryHeader | None, end: int, above: int) -> tuple[Damage | None, bool]:
-        """The damage that headers end with before others follow, and whether the last header, `held`, is none of it."""
+        """The damage where a walk stopped and later continues, and whether the last header, `held`, is valid."""
         if held is not None:
             following = self._refuting(held, end, above)
             if following is not None:
-                lost = (above + 1, following.first_offset - 1)
-                return self._damage(held.position, end, TOO_HIGH[0], *lost), False
+                return self._too_high(held, following, above + 1), False
             above = held.last_offset
-        resumed = self._behind_damage(end, above)
-        # A broker may have written a batch where none was before.
+        resumed = self._resumed(end, above)
+        # A broker may have written a batch here since the walk stopped.
         if resumed is None or sound_entry_at(self.source, end, above + 1, self.place.bound) is not None:
             return None, True
-        return self._damage(end, resumed, _NO_BATCH, above + 1), True
+        path = self.place.path
+        return Damage(path, end, resumed - end, Kind.DAMAGED, _NO_BATCH, first_offset=above + 1), True
 
     def _refuting(self, held: EntryHeader, end: int, above: int) -> EntryHeader | None:
-        """The header after `held`, if it shows that the offset of `held` is too high."""
+        """Return the header after `held` if it shows that the offset of `held` is too high."""
         return judge_offset(self.source, held, above, self.place.bound, _LARGEST_DECODED).following
 
-    def _damage(self, position: int, end: int, reason: str, first: int, last: int | None = None) -> Damage:
-        size = end - position
-        return Damage(self.place.path, position, size, Kind.DAMAGED, reason, first_offset=first, last_offset=last)
+    def _too_high(self, held: EntryHeader, following: EntryHeader, first_lost: int) -> Damage:
+        lost, found = (first_lost, following.first_offset - 1), offsets_text(held.first_offset, held.last_offset)
+        return Damage(self.place.path, held.position, held.size, Kind.DAMAGED, *TOO_HIGH, None, *lost, found)
 
     def last_header(self, *, behind_damage: bool = False) -> EntryHeader | None:
-        """The last header that can be reached; None for a file without one.
+        """Return the last header that can be reached; None if there is none.
 
-        It may lie behind damage anyway if the index leads there. With `behind_damage` it is looked for, and a header
-        whose checksum is wrong is given only if no other is found behind the place where it begins.
+        An index may lead past damage. With `behind_damage`, batches after damage are searched for in any case, and a
+        header with a wrong checksum is returned only if no valid one is found after its position.
         """
         entry = self._offsets.before(self.source.size)
         position = entry.position if entry is not None and self._sound(entry.position) is not None else 0
         if behind_damage:
-            return self._last_behind_damage(position)
+            return self._last_past_damage(position)
         return next(iter(deque(self._walk(position), maxlen=1)), None)
 
     def end_near_index(self) -> int | None:
-        """The offset after the last header, if the index leads near to it; None if it takes a walk to find that."""
+        """Return the offset after the last header if the index leads close to it; None if that needs a longer walk."""
         entry = self._offsets.before(self.source.size)
         start = entry.position if entry is not None and self._sound(entry.position) is not None else 0
         end = self.place.least
@@ -191,8 +197,8 @@ class Seeker:
             end = header.next_offset
         return end
 
-    def _last_behind_damage(self, position: int) -> EntryHeader | None:
-        """The last header from a batch's `position` on, found by going on behind damage as the reading of rows does."""
+    def _last_past_damage(self, position: int) -> EntryHeader | None:
+        """The last header from a batch's `position` on, continuing after damage as a read does."""
         source, bound = self.source, self.place.bound
         regions = Regions(source, source.size, bound, to_file_end=True)
         last: EntryHeader | None = None
@@ -200,7 +206,7 @@ class Seeker:
         while position < source.size and not regions.budget.is_spent:
             ending = deque(self._walk(position, above + 1), maxlen=_MOST_UNPROVED)
             before = ending[-2].last_offset if len(ending) > 1 else above
-            # A length that lies may have led over any number of good batches, so the last header has to be proved.
+            # A corrupt length may have skipped any number of valid batches, so the last header is verified.
             unproved = self._pop_unproved(ending)
             if unproved:
                 last, position = unproved[-1], unproved[0].position
@@ -218,7 +224,7 @@ class Seeker:
         return last
 
     def _pop_unproved(self, ending: deque[EntryHeader]) -> list[EntryHeader]:
-        """Take the headers behind the last one whose checksum is right away from `ending`."""
+        """Remove from `ending` the headers after the last one with a correct checksum, and return them in order."""
         unproved: list[EntryHeader] = []
         while ending and not is_sound(self.source, ending[-1]):
             unproved.append(ending.pop())
@@ -227,17 +233,17 @@ class Seeker:
     def _walk(self, position: int, least: int | None = None) -> Iterator[EntryHeader]:
         return walk_headers(self.source, position, self.place.least if least is None else least, self.place.bound)
 
-    def _behind_damage(self, position: int, above: int) -> int | None:
-        """Where batches go on behind `position`, at which none begins; None if the file just ends."""
+    def _resumed(self, position: int, above: int) -> int | None:
+        """The position of the next batch after `position`, where none begins; None if no batch follows."""
         if position >= self.source.size or is_zero_to_end(self.source, position):
             return None
         return next_sound_entry(self.source, position + 1, self.source.size, above, self.place.bound)
 
     def cuts(self, start: int, end: int, size: int) -> Iterator[Cut]:
-        """Places in (start, end) that cut it into pieces of about `size` bytes, none smaller than a batch.
+        """Yield cuts of (start, end) into pieces of about `size` bytes, none smaller than a batch.
 
-        Found by index entries that prove right, one at most for each `size` bytes; where the index says nothing,
-        by walking headers.
+        Index entries that prove correct are used, at most one for each `size` bytes. Where there are none, headers are
+        walked.
         """
         if self._offsets.count == 0 or not self._index_is_dense(end):
             yield from self._walked_cuts(start, end, size)
@@ -254,7 +260,7 @@ class Seeker:
             position = cut.position
 
     def _index_is_dense(self, end: int) -> bool:
-        """Whether the index reaches into the last part of the file; a lying one costs a walk."""
+        """Whether the index's last entry before `end` is correct; if not, headers are walked instead."""
         entry = self._offsets.before(end)
         return entry is not None and self._sound(entry.position) is not None
 
@@ -274,10 +280,10 @@ class Seeker:
         return None if before is None else self._cut_between(before, header)
 
     def _cut_between(self, before: EntryHeader, header: EntryHeader) -> Cut | None:
-        """The cut between two headers in a row; None if those around it do not prove it to be right.
+        """The cut between two consecutive headers; None if the headers around it do not confirm their offsets.
 
-        No checksum covers an offset. With a wrong one at a piece's border, what is right would be damage in one piece,
-        and what is wrong would be none in the other.
+        No checksum covers an offset. With a wrong one at a cut, one piece would report valid batches as damaged, and
+        the other would accept the wrong offset.
         """
         rises = before.position + before.size == header.position and before.last_offset < header.first_offset
         if not (rises and is_sound(self.source, before) and is_sound(self.source, header)):
@@ -285,7 +291,7 @@ class Seeker:
         following = read_header(self.source, header.position + header.size)
         if following is not None and following.first_offset <= header.last_offset:
             return None
-        # A v0 or v1 wrapper tells only its last offset.
+        # The header of a v0 or v1 wrapper gives only its last offset.
         least = header.first_offset if header.magic == 2 else before.last_offset + 1
         return Cut(header.position, header.first_offset, least)
 
@@ -295,7 +301,7 @@ class Seeker:
         for run in walk_runs(self.source, start, BatchWalk(self.place.least, self.place.bound)):
             index = 0
             while True:
-                # Of all headers only those where a piece would become too large are looked at.
+                # Only the headers where a piece would become too large are examined.
                 index = bisect_right(range(run.count), piece_start + size, lo=index, key=run.end)
                 if index == run.count:
                     break
@@ -318,16 +324,16 @@ class Seeker:
 
 
 def scan_start_for_time(seeker: Seeker, timestamp_ms: int) -> int:
-    """An offset with no record of at least `timestamp_ms` before it in the segment.
+    """Return an offset before which the segment has no record at or after `timestamp_ms`.
 
-    The time index's entry is taken when the batch that it names has that very timestamp, and a right checksum.
+    The time index's entry is used if the batch at its offset has that timestamp as its largest, and a correct checksum.
     """
     place = seeker.place
     with TimeIndex(place.time_index, place.least) as times:
         entry = times.below(timestamp_ms)
     if entry is None or not place.least <= entry.offset < place.bound:
         return place.least
-    # What is damaged before it is told by whoever reads it.
+    # Damage before it is reported when that part is read.
     header = next(seeker.headers_from(entry.offset, lambda _: None), None)
     if header is None or header.first_offset > entry.offset or header.max_timestamp_ms != entry.timestamp_ms:
         return place.least
@@ -337,9 +343,9 @@ def scan_start_for_time(seeker: Seeker, timestamp_ms: int) -> int:
 def may_hold_time(header: EntryHeader, timestamp_ms: int) -> bool:
     """Whether a record of the batch can be at or after `timestamp_ms`, as far as its header can be trusted.
 
-    A maximum of -1 or below the base timestamp is not believed (such batches were published). Nor is the time of a
-    compressed message: a v0 one has none, yet there may be v1 messages inside (KAFKA-4298), and that of a v1 one is
-    what its producer said.
+    A maximum timestamp of -1, or below the base timestamp, is not trusted: such batches exist. Neither is the timestamp
+    of a compressed message: in v0 there is none, yet the inner messages may be v1 (KAFKA-4298), and in v1 it is set by
+    the producer.
     """
     if header.magic < 2 and header.compressed:
         return True

@@ -1,4 +1,4 @@
-"""Bytes at a position: the one small interface through which all data is read."""
+"""Bytes at a position: the interface through which all data is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafkalog_source.errors import DataLossError, KafkaLogError, LogDirError, ki
 _COPY_SIZE = 64 << 20
 _BUFFER_SIZE = 1 << 20
 _GONE = (errno.ENOENT, errno.ESTALE)
-"""A file that was removed; a network file system reports the second while the file is open."""
+"""A removed file; a network file system reports the second for an open one."""
 
 
 class Source(Protocol):
@@ -25,7 +25,7 @@ class Source(Protocol):
     size : int
         Bytes in the file when it was opened.
     bytes_read : int
-        Bytes handed out so far.
+        Bytes read so far.
     """
 
     path: str
@@ -33,32 +33,32 @@ class Source(Protocol):
     bytes_read: int
 
     def read_into(self, position: int, buffer: memoryview) -> int:
-        """Fill `buffer` from `position` on; fewer bytes come only at the end of the file."""
+        """Fill `buffer` from `position` on, and return the bytes read; fewer only at the end of the file."""
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         ...
 
 
 class FileChangedError(DataLossError):
-    """A file is no longer what it was when it was listed: gone, replaced by another one, or shorter."""
+    """A file has changed since it was listed: it is gone, replaced by another one, or shorter."""
 
 
 class LocalFile:
-    """A regular file, read with ``pread`` so that nothing of it is ever mapped.
+    """A regular file, read with ``pread`` and never mapped into memory.
 
     Raises
     ------
     LogDirError
-        The file cannot be opened, or is no regular file.
+        The file cannot be opened, or is not a regular file.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.bytes_read = 0
         try:
-            # Without O_NONBLOCK a FIFO would hang here until somebody writes to it.
+            # Without O_NONBLOCK, opening a FIFO would block until a writer opens it.
             self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise _cannot_read(path, error) from error
@@ -85,27 +85,27 @@ class LocalFile:
         return got
 
     def next_data(self, position: int) -> int:
-        """The first position from `position` on that is not in a hole of the file, where all is zero."""
+        """Return the first position from `position` on that is not in a hole of the file, which reads as zeros."""
         if position >= self.size:
             return self.size
         try:
             return min(os.lseek(self._descriptor, position, os.SEEK_DATA), self.size)
         except OSError as error:
-            # ENXIO: a hole to the end. Anything else: the file system knows no holes.
+            # ENXIO: a hole up to the end of the file. Anything else: the file system does not support holes.
             return self.size if error.errno == errno.ENXIO else position
 
     def read(self, position: int, size: int) -> bytes:
-        """At most `size` bytes from `position` on."""
+        """Read at most `size` bytes from `position` on."""
         buffer = memoryview(bytearray(max(0, min(size, self.size - position))))
         return bytes(buffer[: self.read_into(position, buffer)])
 
     def copy_to(self, descriptor: int, position: int, size: int) -> None:
-        """Append `size` bytes from `position` on to another open file, by the system itself where it can.
+        """Append `size` bytes from `position` on to another open file, with ``copy_file_range`` where possible.
 
         Raises
         ------
         LogDirError
-            The file cannot be read there, or has become shorter.
+            The file cannot be read at that position, or has become shorter.
         OSError
             The other file cannot be written.
         """
@@ -133,11 +133,11 @@ class LocalFile:
 
 
 def _copied_by_system(source: int, target: int, position: int, size: int) -> int | None:
-    """Bytes that the system copied from one file to the end of another; None if it has to be done by hand."""
+    """Bytes copied by ``copy_file_range``; None if it is not supported and the bytes have to be read and written."""
     if not hasattr(os, "copy_file_range"):
         return None
     try:
-        # A file system that can shares the blocks, so that nothing is copied at all.
+        # Some file systems share the blocks instead of copying them.
         return os.copy_file_range(source, target, size, offset_src=position)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
@@ -146,24 +146,24 @@ def _copied_by_system(source: int, target: int, position: int, size: int) -> int
 
 
 def shorter_error(path: str, position: int, expected: int) -> FileChangedError:
-    """The error for a file that ends at `position` and had `expected` bytes when it was listed."""
+    """Return the error for a file that ends at `position` but had `expected` bytes when it was listed."""
     return FileChangedError(
         "the file is shorter than when the read was planned",
         file=path,
         position=position,
         expected=f"{expected} bytes",
-        remedy="Something cut or replaced it meanwhile: read again, or read a snapshot of the directory",
+        remedy="It was truncated or replaced meanwhile: read again, or read a snapshot of the directory",
     )
 
 
 def is_gone(error: KafkaLogError) -> bool:
-    """Whether an error means that a file which was listed does not exist any more."""
+    """Whether an error means that a listed file no longer exists."""
     cause = error.__cause__
     return isinstance(error, LogDirError) and isinstance(cause, OSError) and cause.errno in _GONE
 
 
 def open_if_there(path: str) -> LocalFile | None:
-    """Open a file that was listed; None if it does not exist any more."""
+    """Open a listed file; None if it no longer exists."""
     try:
         return LocalFile(path)
     except LogDirError as error:

@@ -1,4 +1,4 @@
-"""The part of a file that is in memory: it moves along, and what is read already is not read again."""
+"""The part of a file in memory. It moves along the file and keeps bytes that were already read."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 _PIECE_SIZE = 1 << 20
 _ENOUGH = 8 << 20
-"""Memory that is kept without further thought; what only a large batch needed goes back with it."""
+"""Memory that is always kept; what only a large batch needed is freed."""
 
 
 class Window:
-    """Bytes [position, position + size) of a file, at the front of scratch memory.
+    """Bytes [position, position + size) of a file, at the start of scratch memory.
 
     Parameters
     ----------
     source : LocalFile
     memory : Scratch
-        Used again from file to file; nobody may write to it meanwhile.
+        Reused from file to file. Nothing else may write to it meanwhile.
     end : int
-        Where the part of the file that may be read ends.
+        The position where the readable part of the file ends.
     """
 
     def __init__(self, source: LocalFile, memory: Scratch, end: int) -> None:
@@ -35,7 +35,7 @@ class Window:
         self._end = end
 
     def fill(self, position: int, want: int) -> None:
-        """Hold `want` bytes from `position` on, or what is left before the end.
+        """Load `want` bytes from `position` on, or fewer at the end.
 
         Raises
         ------
@@ -55,22 +55,22 @@ class Window:
         self.position, self.size = position, size
 
     def is_outdated(self, position: int, most: int | None = None) -> bool:
-        """Whether the file no longer has what is held from `position` on, because it is being written to.
+        """Whether the file has changed since the bytes from `position` on were read, because it is being written to.
 
-        At most `most` bytes are compared, by default all that are held.
+        At most `most` bytes are compared, by default all in the window.
         """
         start = position - self.position
         end = self.size if most is None else min(self.size, start + most)
         for at in range(start, end, _PIECE_SIZE):
             size = min(_PIECE_SIZE, end - at)
             with self.memory.view(at, at + size) as held:
-                # Bytes are compared at once, a view byte by byte.
+                # Comparing bytes is fast; comparing a memoryview goes byte by byte.
                 if bytes(held) != self._source.read(self.position + at, size):
                     return True
         return False
 
     def _keep_from(self, position: int) -> int:
-        """Move what is held from `position` on to the front, and say how much that is."""
+        """Move the bytes from `position` on to the start, and return how many there are."""
         start = position - self.position
         if not 0 <= start < self.size:
             return 0

@@ -1,8 +1,8 @@
-"""Segments made by hand, valid or with any field lying.
+"""Build segments by hand, valid or with any field wrong.
 
-Every builder is a frozen dataclass with an `encode()`; leave a field out and it
-is computed, give it and it is written as given. The CRC is computed last, over
-the lies too, unless `crc` is given.
+Every builder is a frozen dataclass with an `encode()`. A field that is not given is
+computed; one that is given is written as it is. The CRC is computed last, over any
+wrong fields too, unless `crc` is given.
 """
 
 from tests.builders.control import control_record, end_marker

@@ -18,23 +18,23 @@ XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 
 
 def pieces(data: bytes, count: int) -> list[bytes]:
-    """`data` cut into `count` parts of about the same size; some may be empty."""
+    """Split `data` into `count` parts of about equal size; some may be empty."""
     size = -(-len(data) // count)
     return [data[i * size : (i + 1) * size] for i in range(count)]
 
 
 def gzip_members(data: bytes, *, members: int = 1, level: int = 6) -> bytes:
-    """Gzip, in one member or several."""
+    """Compress with gzip, in one or several members."""
     return b"".join(gzip.compress(piece, level, mtime=0) for piece in pieces(data, members))
 
 
 def snappy_raw(data: bytes) -> bytes:
-    """One raw block, as librdkafka writes it."""
+    """Compress to one raw block, as librdkafka does."""
     return bytes(snappy.compress(data))
 
 
 def snappy_xerial(data: bytes, *, block: int = 32 * 1024, streams: int = 1) -> bytes:
-    """The block stream of snappy-java; `streams` of them one after another."""
+    """Compress to the block stream of snappy-java, or `streams` consecutive ones."""
     out = bytearray()
     for piece in pieces(data, streams):
         out += XERIAL_HEADER
@@ -55,7 +55,7 @@ def lz4_frame(
     independent: bool = True,
     compress_blocks: bool = True,
 ) -> bytes:
-    """An LZ4 frame; `old_header_checksum` is the wrong one that magic 0 always has."""
+    """Compress to an LZ4 frame; `old_header_checksum` is the wrong one that magic 0 always has."""
     magic = b"\x04\x22\x4d\x18"
     flags = 0x40 | independent << 5 | block_checksums << 4 | content_size << 3 | content_checksum << 2
     descriptor = bytes([flags, block_size_code << 4])
@@ -89,7 +89,7 @@ def zstd_frames(
     skippable: bool = False,
     checksum: bool = False,
 ) -> bytes:
-    """Zstd, in one frame or several, each with a skippable frame before it if asked."""
+    """Compress with zstd, in one or several frames, each after a skippable frame if `skippable`."""
     packer = zstandard.ZstdCompressor(write_content_size=content_size, write_checksum=checksum)
     aside = struct.pack("<II", 0x184D2A53, 5) + b"aside" if skippable else b""
     out = bytearray()
@@ -100,13 +100,13 @@ def zstd_frames(
 
 
 def zstd_plain_frame(data: bytes, *, window_log: int) -> bytes:
-    """A frame of one stored block that asks for a window of 2^`window_log` bytes."""
+    """Return a frame of one raw block that needs a window of 2^`window_log` bytes."""
     header = b"\x28\xb5\x2f\xfd" + bytes([0, (window_log - 10) << 3])
     return header + struct.pack("<I", len(data) << 3 | 1)[:3] + data
 
 
 def compressor(codec: str, magic: int) -> Compressor:
-    """What Kafka's own producer does for `codec`."""
+    """Return the compression of Kafka's own producer for `codec`."""
     by_codec: dict[str, Compressor] = {
         "none": bytes,
         "gzip": gzip_members,

@@ -1,4 +1,4 @@
-"""Segments and their indexes as files."""
+"""Write segments and their indexes to disk."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class Entry(Protocol):
 
 
 def encode(entries: Iterable[Entry]) -> bytes:
-    """The bytes of a segment."""
+    """Return the bytes of a segment."""
     return b"".join(entry.encode() for entry in entries)
 
 
 def offset_index(points: Sequence[tuple[int, int]], *, base_offset: int = 0) -> bytes:
-    """An ``.index`` of (offset, position)."""
+    """Encode an ``.index`` of (offset, position)."""
     return b"".join(struct.pack(">ii", offset - base_offset, position) for offset, position in points)
 
 
 def time_index(points: Sequence[tuple[int, int]], *, base_offset: int = 0) -> bytes:
-    """A ``.timeindex`` of (timestamp, offset)."""
+    """Encode a ``.timeindex`` of (timestamp, offset)."""
     return b"".join(struct.pack(">qi", timestamp, offset - base_offset) for timestamp, offset in points)
 
 
 def partition_dir(root: Path, topic: str = "topic", partition: int = 0) -> Path:
-    """The directory of a partition, made if it is not there."""
+    """Return the directory of a partition; create it if needed."""
     directory = root / f"{topic}-{partition}"
     directory.mkdir(parents=True, exist_ok=True)
     return directory
@@ -47,7 +47,7 @@ def write_segment(
     index: bytes | None = None,
     timeindex: bytes | None = None,
 ) -> Path:
-    """Write a segment and, where given, its indexes; returns the path of the ``.log``."""
+    """Write a segment and any given indexes, and return the path of the ``.log``."""
     data = content if isinstance(content, bytes) else encode(content)
     log = directory / f"{base_offset:020d}.log"
     log.write_bytes(data)

@@ -1,4 +1,4 @@
-"""A partition directory with indexes, snapshots and checkpoints beside its segments, as a clean stop leaves it."""
+"""A partition directory with indexes, snapshots and checkpoints, as after a clean shutdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOPIC_ID = "0F8ErRbvS3aaKgTFBQzTpA"
 
 
 def positions(entries: Sequence[Entry]) -> list[int]:
-    """Where each entry begins."""
+    """Return the position of each entry."""
     found, position = [], 0
     for entry in entries:
         found.append(position)
@@ -23,7 +23,7 @@ def positions(entries: Sequence[Entry]) -> list[int]:
 def write_indexed(
     directory: Path, entries: Sequence[Entry], *, base_offset: int = 0, times: Sequence[int] = (), interval: int = 300
 ) -> Path:
-    """Write a segment with the indexes that a broker makes of it.
+    """Write a segment with the indexes that a broker builds for it.
 
     `times` are the largest timestamps of the entries; without them the time index is empty.
     """
@@ -51,7 +51,7 @@ def write_indexed(
 
 
 def write_partition(root: Path, topic: str = "topic", partition: int = 0, topic_id: str = TOPIC_ID) -> Path:
-    """A partition directory with the files that say what it is."""
+    """Create a partition directory with its metadata files."""
     directory = partition_dir(root, topic, partition)
     (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
     (directory / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
@@ -59,11 +59,11 @@ def write_partition(root: Path, topic: str = "topic", partition: int = 0, topic_
 
 
 def write_checkpoint(path: Path, offsets: dict[tuple[str, int], int]) -> None:
-    """A checkpoint of a log dir."""
+    """Write a checkpoint of a log dir."""
     lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in offsets.items()]
     path.write_text(f"0\n{len(lines)}\n{''.join(lines)}")
 
 
 def read_entries(path: Path, layout: str) -> list[tuple[int, ...]]:
-    """The entries of an index."""
+    """Return the entries of an index."""
     return list(struct.iter_unpack(layout, path.read_bytes()))

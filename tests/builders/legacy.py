@@ -1,4 +1,4 @@
-"""v0 and v1 entries and the wrappers of compressed ones."""
+"""v0 and v1 messages, and wrappers of compressed messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.reference.checksums import crc32
 
 
 def int32_bytes(content: bytes | None, length: int | None) -> bytes:
-    """A nullable byte string behind an int32 length, which may lie."""
+    """Encode a nullable byte string after its int32 length, which may be wrong."""
     true_length = -1 if content is None else len(content)
     return struct.pack(">i", true_length if length is None else length) + (content or b"")
 
@@ -54,10 +54,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A compressed set of messages, whose `offset` fields are the absolute ones.
+    """A compressed set of messages, whose `offset` fields are absolute.
 
-    A wrapper of magic 1 stores them relative to the first one, one of magic 0 as
-    they are; `relative` overrides that.
+    A wrapper of magic 1 stores them relative to the first, one of magic 0 as they
+    are; `relative` overrides that.
     """
 
     messages: Sequence[Message] = (Message(),)
@@ -69,11 +69,11 @@ class Wrapper:
     log_append_time: bool = False
     compress: Compressor | None = None
     inner: bytes | None = None
-    """The plain inner entries, in place of the messages."""
+    """The uncompressed inner entries, in place of the messages."""
     trailing: bytes = b""
     """Bytes after the last inner entry."""
     envelope: Message = dataclasses.field(default_factory=lambda: Message(key=None, value=b"\0"))
-    """The outer entry. A value that is not one zero byte is taken as it is; its lies are kept."""
+    """The outer entry. A value other than one zero byte is used as it is, and so are wrong fields."""
 
     @property
     def last_offset(self) -> int:

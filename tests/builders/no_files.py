@@ -1,4 +1,4 @@
-"""What may stand in a file's place without being a file that can be read."""
+"""Directory entries that are in the place of a file but are not readable regular files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["NO_FILES", "put_no_file"]
 
 
 def put_no_file(kind: str, path: Path, elsewhere: Path) -> None:
-    """Put one of `NO_FILES` in the place of `path`; `elsewhere` is the file that a ``link out`` leads to."""
+    """Replace `path` by one of `NO_FILES`; `elsewhere` is the target of a ``link out``."""
     path.unlink(missing_ok=True)
     NO_FILES[kind](path, elsewhere)
 
 
 def _socket(path: Path, _: Path) -> None:
-    # The name of a socket is short, and has to be that of a file in the working directory.
+    # The path of a socket is limited in length, so the socket is created by its name in the working directory.
     before = os.open(".", os.O_RDONLY)
     os.chdir(path.parent)
     try:
@@ -37,4 +37,4 @@ NO_FILES: dict[str, Callable[[Path, Path], None]] = {
     "link out": lambda path, elsewhere: path.symlink_to(elsewhere),
     "loop": lambda path, _: path.symlink_to(path),
 }
-"""How each is made."""
+"""How each is created."""

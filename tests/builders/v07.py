@@ -1,4 +1,4 @@
-"""Messages of Kafka 0.7 and sets of them, compressed and nested, valid or with any field lying."""
+"""Messages of Kafka 0.7 and compressed, nested sets of them, valid or with any field wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Encoded07(Protocol):
 
 @dataclass(frozen=True)
 class Message07:
-    """A message whose payload is `value`; with a codec in `attributes` it is taken for a compressed one."""
+    """A message whose payload is `value`; with a codec in `attributes`, readers treat it as compressed."""
 
     value: bytes = b"value of 0.7"
     magic: int = 1
@@ -37,15 +37,15 @@ class Message07:
 
 @dataclass(frozen=True)
 class Set07:
-    """A compressed set of messages, among which there may be compressed ones."""
+    """A compressed set of messages, which may be compressed themselves."""
 
     messages: Sequence[Encoded07] = (Message07(),)
     codec: str = "gzip"
     compress: Compressor | None = None
     high_attributes: int = 0
-    """Bits of the attributes beside the codec's two."""
+    """The bits of the attributes above the codec's two."""
     trailing: bytes = b""
-    """Bytes behind the last message."""
+    """Bytes after the last message."""
 
     def encode(self) -> bytes:
         payload = (self.compress or compressor(self.codec, 0))(encode_07(self.messages) + self.trailing)
@@ -53,12 +53,12 @@ class Set07:
 
 
 def encode_07(messages: Iterable[Encoded07]) -> bytes:
-    """The bytes of a segment or a set."""
+    """Return the bytes of a segment or a set."""
     return b"".join(message.encode() for message in messages)
 
 
 def write_segment_07(directory: Path, content: bytes | Iterable[Encoded07], *, base_offset: int = 0) -> Path:
-    """Write a segment; returns its path."""
+    """Write a segment, and return its path."""
     path = directory / f"{base_offset:020d}.kafka"
     path.write_bytes(content if isinstance(content, bytes) else encode_07(content))
     return path

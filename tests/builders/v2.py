@@ -14,7 +14,7 @@ SOME_TIME = 1_700_000_000_000
 
 
 def varint(number: int) -> bytes:
-    """Zigzag varint of any int64."""
+    """Encode an int64 as a zigzag varint."""
     rest = (number << 1 ^ number >> 63) & (1 << 64) - 1
     out = bytearray()
     while rest >= 0x80:
@@ -24,14 +24,14 @@ def varint(number: int) -> bytes:
 
 
 def varint_bytes(content: bytes | None, length: int | None = None) -> bytes:
-    """A nullable byte string behind its length; `length` may lie."""
+    """Encode a nullable byte string after its length; `length` may be wrong."""
     true_length = -1 if content is None else len(content)
     return varint(true_length if length is None else length) + (content or b"")
 
 
 @dataclass(frozen=True)
 class Header:
-    """A header of a record. A null name is a lie in itself."""
+    """A header of a record. A null name is invalid."""
 
     name: bytes | None = b"name"
     value: bytes | None = b"value"
@@ -44,7 +44,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Record:
-    """A record of a v2 batch; its offset delta is its index unless given."""
+    """A record of a v2 batch; its offset delta defaults to its index."""
 
     key: bytes | None = b"key"
     value: bytes | None = b"value"
@@ -56,7 +56,7 @@ class Record:
     value_length: int | None = None
     header_count: int | None = None
     length: int | bytes | None = None
-    """The length field: a number, or the very bytes to write for it."""
+    """The length field: a number, or the bytes to write for it."""
     extra: bytes = b""
     """Bytes inside the record, after its headers."""
 
@@ -74,7 +74,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Batch:
-    """A v2 batch. Without records it is what the cleaner leaves of a batch."""
+    """A v2 batch. Without records it is what the log cleaner leaves of a batch."""
 
     records: Sequence[Record] = (Record(),)
     base_offset: int = 0
@@ -86,7 +86,7 @@ class Batch:
     transactional: bool = False
     control: bool = False
     delete_horizon: int | None = None
-    """Sets bit 6 and takes the place of the base timestamp; the records keep their times."""
+    """Sets bit 6 and replaces the base timestamp; the records keep their timestamps."""
     leader_epoch: int = 0
     producer_id: int = -1
     producer_epoch: int = -1
@@ -98,7 +98,7 @@ class Batch:
     magic: int = 2
     attributes: int | None = None
     payload: bytes | None = None
-    """What follows the header, as stored."""
+    """The bytes after the header, as stored."""
     trailing: bytes = b""
     """Bytes after the last record, inside the compressed payload."""
 
@@ -118,7 +118,7 @@ class Batch:
         return struct.pack(">qi", self.base_offset, len(rest) if self.length is None else self.length) + rest
 
     def _covered(self) -> bytes:
-        """What the CRC covers."""
+        """The bytes that the CRC covers."""
         times = [wrap_int64(self.base_timestamp + record.timestamp_delta) for record in self.records]
         shown_base = self.base_timestamp if self.records else -1
         return (

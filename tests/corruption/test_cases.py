@@ -18,19 +18,22 @@ from tests.vectors.test_reference_equals_kafka import EXPECTED_OTHERWISE
 FixtureCase = Callable[[str], Path]
 Case = dict[str, Any]
 
-CHECKSUM, ENDS = "the batch's checksum is wrong", "the batch goes on behind the end of the data"
-LENGTH, MAGIC = "the batch's length field is too small", "the magic byte is of no known format"
-FALLS, HIGH = "the offset is not above that of the batch before", "the offset is above that of the batches behind it"
-CODEC, CUT = "names a codec that does not exist", "the batch's body ends before its last record"
+CHECKSUM, ENDS = "the batch's checksum is wrong", "the batch continues past the end of the data"
+LENGTH, MAGIC = "the batch's length field is too small", "the magic byte is invalid"
+FALLS, HIGH = "the offset is not above that of the previous batch", "the offset is above those of the batches after it"
+CODEC, CUT = "codec does not exist in its format", "the batch's body ends before its last record"
 NEGATIVE, TOO_MANY = "record count is negative", "claims more records than its bytes can hold"
-RECORD, LEFT_OVER = "a record's length does not match", "bytes are left over behind the batch's last record"
-HEADERS, NAME = "a record's header count lies", "a header's name is null or passes the end"
+RECORD, LEFT_OVER = "a record's length does not match", "bytes are left over after the batch's last record"
+HEADERS, NAME = "a record's header count is invalid", "a header's name is null or exceeds its record"
 KEY, VALUE, OFFSET = (
-    "a key's length passes",
-    "a value's length passes",
-    "a record's offset does not rise or lies outside",
+    "a key's length exceeds",
+    "a value's length exceeds",
+    "a record's offset does not increase or is outside",
 )
-EMPTY, INNER = "a compressed message holds no messages", "the length of a message inside a compressed one lies"
+EMPTY, INNER = (
+    "a compressed message contains no messages",
+    "the length of a message inside a compressed message is invalid",
+)
 PAYLOAD, BOMB = "payload is damaged", "payload decompresses to more than is allowed"
 
 REASONS: dict[str, tuple[str, ...]] = {
@@ -61,7 +64,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     "codec-7": (CODEC,),
     "count-negative": (NEGATIVE,),
     "count-minus-min": (NEGATIVE,),
-    "count-zero": ("counts no records but has a body",),
+    "count-zero": ("has a record count of 0 but also a body",),
     "count-too-large": (CUT, TOO_MANY),
     "count-int-max": (TOO_MANY,),
     "count-too-small": (LEFT_OVER,),
@@ -86,10 +89,10 @@ REASONS: dict[str, tuple[str, ...]] = {
     "trailing-bytes": (LEFT_OVER,),
     "wrapper-null-value": (EMPTY,),
     "wrapper-empty-value": (EMPTY,),
-    "wrapper-in-wrapper": ("is compressed itself",),
+    "wrapper-in-wrapper": ("is itself compressed",),
     "inner-cut": (INNER,),
     "inner-size-negative": (INNER,),
-    "inner-bad-crc": ("the checksum of a message inside a compressed one is wrong",),
+    "inner-bad-crc": ("the checksum of a message inside a compressed message is wrong",),
     "stream-cut": (PAYLOAD,),
     "stream-empty": (CUT,),
     "stream-junk": (PAYLOAD,),

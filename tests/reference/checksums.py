@@ -1,4 +1,4 @@
-"""The checksums of the formats, by other code than kafkalog's where there is a choice."""
+"""The checksums of the formats, by other implementations than kafkalog's where there is a choice."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ MASK = 0xFFFFFFFF
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C (Castagnoli), of v2 batches."""
+    """CRC-32C (Castagnoli), for v2 batches."""
     return int(_castagnoli(data))
 
 
 def crc32(data: bytes) -> int:
-    """CRC-32 as zlib has it, of v0 and v1 entries."""
+    """CRC-32 as in zlib, for v0 and v1 entries."""
     return zlib.crc32(data)
 
 
 def xxh32(data: bytes) -> int:
-    """XXH32 with seed 0, of LZ4 frames."""
+    """XXH32 with seed 0, for LZ4 frames."""
     lanes = [(PRIMES[0] + PRIMES[1]) & MASK, PRIMES[1], 0, -PRIMES[0] & MASK]
     words = [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data) - 3, 4)]
     striped = len(data) // 16 * 4

@@ -1,4 +1,4 @@
-"""Compressed payloads: the framing read here, in Python; only whole blocks go to the codec libraries."""
+"""Compressed payloads: the framing is parsed here in Python; the codec libraries get only whole blocks."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from tests.reference.cursor import Bad, Cursor
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 MOST_OUTPUT = 256 << 20
-"""The cap on what a payload may expand to."""
+"""Limit on the decompressed size of a payload, in bytes."""
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 LZ4_MAGIC = b"\x04\x22\x4d\x18"
 ZSTD_WINDOW = 1 << 27
 ZSTD_STEP = 64
-"""Bytes of a frame that are decompressed at a time. Four of them can stand for 128 KiB: thousands would make far more
-than MOST_OUTPUT before that is noticed."""
+"""Bytes of a frame that are decompressed at a time. Four bytes can expand to 128 KiB, so thousands would exceed
+MOST_OUTPUT by far before that is noticed."""
 
 
 def codec_name(attributes: int, magic: int) -> str:
-    """The codec in the low three bits of the attributes; zstd is legal in v2 alone."""
+    """Return the codec in the low three bits of the attributes; zstd is valid only in v2."""
     number = attributes & 7
     if number >= len(CODECS):
         raise Bad(f"codec {number} does not exist")
     if CODECS[number] == "zstd" and magic < 2:
-        raise Bad(f"zstd is not legal in magic {magic}")
+        raise Bad(f"zstd is invalid in magic {magic}")
     return CODECS[number]
 
 
 def decompress(codec: str, payload: bytes, magic: int) -> bytes:
-    """The plain bytes of `payload`, at most MOST_OUTPUT of them."""
+    """Decompress `payload`, to at most MOST_OUTPUT bytes."""
     if codec == "none":
         return payload
     if codec == "gzip":
@@ -46,7 +46,7 @@ def decompress(codec: str, payload: bytes, magic: int) -> bytes:
 
 
 def gunzip(payload: bytes) -> bytes:
-    """One gzip member or several, and nothing after them."""
+    """Decompress one or several gzip members, with nothing after them."""
     out, rest = bytearray(), payload
     while True:
         member = zlib.decompressobj(wbits=31)
@@ -56,14 +56,14 @@ def gunzip(payload: bytes) -> bytes:
             raise Bad(f"gzip: {error}") from error
         _bounded(len(out))
         if not member.eof:
-            raise Bad("gzip member is cut short")
+            raise Bad("gzip member is truncated")
         rest = member.unused_data
         if not rest:
             return bytes(out)
 
 
 def unsnappy(payload: bytes) -> bytes:
-    """The xerial block stream, whose header may come again; without one the whole payload is a raw block."""
+    """Decompress a xerial block stream, whose header may be repeated; a payload without one is a raw block."""
     if not payload.startswith(XERIAL_MAGIC):
         return _snappy_block(payload, room=MOST_OUTPUT)
     out, cursor = bytearray(), Cursor(payload)
@@ -99,14 +99,14 @@ def _snappy_block(block: bytes, room: int) -> bytes:
 
 
 def unlz4(payload: bytes, *, verify_header: bool) -> bytes:
-    """The first LZ4 frame; what follows its end mark is ignored, as Kafka ignores it."""
+    """Decompress the first LZ4 frame; bytes after its end mark are ignored, as by Kafka."""
     cursor = Cursor(payload)
     if cursor.take(4, "lz4 magic") != LZ4_MAGIC:
         raise Bad("no lz4 frame")
     descriptor = cursor.take(2, "lz4 descriptor")
     flags, block_descriptor = descriptor
     if flags & 0b11100011 != 0b01100000:
-        raise Bad(f"lz4 flags {flags:#x}: version 1 and independent blocks are wanted")
+        raise Bad(f"lz4 flags {flags:#x}: expected version 1 and independent blocks")
     if block_descriptor & 0b10001111 or not 4 <= block_descriptor >> 4 <= 7:
         raise Bad(f"lz4 block descriptor {block_descriptor:#x}")
     if flags & 0x08:
@@ -141,7 +141,7 @@ def _lz4_block(block: bytes, largest: int) -> bytes:
 
 
 def unzstd(payload: bytes) -> bytes:
-    """One zstd frame or several, skippable ones among them."""
+    """Decompress one or several zstd frames, which may be skippable."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
     out, at = bytearray(), 0
     while True:
@@ -156,7 +156,7 @@ def unzstd(payload: bytes) -> bytes:
 
 
 def _zstd_frame(decompressor: zstandard.ZstdDecompressor, payload: bytes, at: int, out: bytearray) -> int:
-    """Append what the frame at `at` holds to `out`, and give the place behind it."""
+    """Append the content of the frame at `at` to `out`, and return the position after it."""
     frame = decompressor.decompressobj()
     while at < len(payload):
         piece = payload[at : at + ZSTD_STEP]
@@ -168,7 +168,7 @@ def _zstd_frame(decompressor: zstandard.ZstdDecompressor, payload: bytes, at: in
         at += len(piece)
         if frame.eof:
             return at - len(frame.unused_data)
-    raise Bad("zstd frame is cut short")
+    raise Bad("zstd frame is truncated")
 
 
 def _bounded(size: int) -> None:

@@ -8,11 +8,11 @@ INT64_SPAN = 1 << 64
 
 
 class Bad(Exception):
-    """Something that may not be there; the caller adds the position of the entry."""
+    """Invalid bytes; the caller adds the position of the entry."""
 
 
 class Cursor:
-    """A place in `data` that moves forward."""
+    """A position in `data` that moves forward."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -23,7 +23,7 @@ class Cursor:
         return len(self.data) - self.at
 
     def take(self, size: int, what: str) -> bytes:
-        """The next `size` bytes."""
+        """Read `size` bytes."""
         if size < 0 or size > self.left:
             raise Bad(f"{what} needs {size} bytes, {self.left} are left")
         piece = self.data[self.at : self.at + size]
@@ -50,11 +50,11 @@ class Cursor:
         return self._number(">q", what)
 
     def varint32(self, what: str) -> int:
-        """A zigzag varint of at most 5 bytes; bits beyond 32 are dropped, as Kafka drops them."""
+        """Read a zigzag varint of at most 5 bytes; bits above 32 are ignored, as by Kafka."""
         return self._zigzag(what, most_bytes=5, bits=32)
 
     def varint64(self, what: str) -> int:
-        """A zigzag varint of at most 10 bytes; bits beyond 64 are dropped."""
+        """Read a zigzag varint of at most 10 bytes; bits above 64 are ignored."""
         return self._zigzag(what, most_bytes=10, bits=64)
 
     def _zigzag(self, what: str, most_bytes: int, bits: int) -> int:
@@ -68,10 +68,10 @@ class Cursor:
         raise Bad(f"{what} is a varint longer than {most_bytes} bytes")
 
     def nullable(self, length: int, what: str) -> bytes | None:
-        """`length` bytes, where any negative length stands for null."""
+        """Read `length` bytes; any negative length is null."""
         return None if length < 0 else self.take(length, what)
 
 
 def wrap_int64(number: int) -> int:
-    """`number` as int64 arithmetic would leave it."""
+    """Wrap `number` around as int64 arithmetic does."""
     return (number + INT64_SPAN // 2) % INT64_SPAN - INT64_SPAN // 2

@@ -1,4 +1,4 @@
-"""UTF-8 as Java's ``new String(bytes, UTF_8)`` decodes it."""
+"""UTF-8 decoded as by Java's ``new String(bytes, UTF_8)``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 def java_utf8(data: bytes) -> str:
     """Decode; each malformed part becomes one replacement character.
 
-    A malformed part is the longest beginning of a well-formed sequence, or one
-    byte. Python agrees, but for surrogates: Java takes the three bytes of an
-    encoded surrogate for one malformed part, Python for three.
+    A malformed part is the longest prefix of a well-formed sequence, or one byte.
+    Python agrees except for surrogates: the three bytes of an encoded surrogate are
+    one malformed part in Java and three in Python.
     """
     out, at = [], 0
     while at < len(data):
@@ -22,7 +22,7 @@ def java_utf8(data: bytes) -> str:
 
 
 def _sequence(data: bytes, at: int) -> tuple[int, bool]:
-    """Length of the sequence or malformed part at `at`, and whether it is a character."""
+    """Return the length of the sequence or malformed part at `at`, and whether it is a character."""
     lead = data[at]
     if lead < 0x80:
         return 1, True

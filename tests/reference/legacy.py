@@ -17,7 +17,7 @@ NO_TIMESTAMP_TYPE, CREATE_TIME, LOG_APPEND_TIME = -1, 0, 1
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry as it lies in the file or inside a wrapper."""
+    """One entry as stored in the file or inside a wrapper."""
 
     offset: int
     magic: int
@@ -29,7 +29,7 @@ class Entry:
 
 
 def read_entry(cursor: Cursor) -> Entry:
-    """The entry at the cursor, its CRC and every length checked."""
+    """Read the entry at the cursor, and check its CRC and every length."""
     offset = cursor.int64("offset")
     size = cursor.int32("size")
     if size < SMALLEST[0]:
@@ -53,7 +53,7 @@ def read_entry(cursor: Cursor) -> Entry:
 
 
 def decode_legacy(entry_bytes: bytes, position: int) -> RefBatch:
-    """The top-level v0 or v1 entry that starts at `position`."""
+    """Decode the top-level v0 or v1 entry that begins at `position`."""
     outer = read_entry(Cursor(entry_bytes))
     inner = [outer] if outer.codec == "none" else unwrap(outer)
     first = inner[0].offset
@@ -62,7 +62,7 @@ def decode_legacy(entry_bytes: bytes, position: int) -> RefBatch:
 
 
 def unwrap(outer: Entry) -> list[Entry]:
-    """The entries inside a wrapper, with absolute offsets and the times a consumer sees."""
+    """Return the entries inside a wrapper, with absolute offsets and the timestamps that a consumer sees."""
     if outer.value is None:
         raise Bad("wrapper with a null value")
     cursor = Cursor(decompress(outer.codec, outer.value, outer.magic))
@@ -76,12 +76,12 @@ def unwrap(outer: Entry) -> list[Entry]:
     base = _absolute_base(outer, inner)
     inner = [_seen_from_outside(entry, outer, base) for entry in inner]
     if any(later.offset <= earlier.offset for earlier, later in itertools.pairwise(inner)):
-        raise Bad("offsets inside the wrapper do not rise")
+        raise Bad("offsets inside the wrapper do not increase")
     return inner
 
 
 def _absolute_base(outer: Entry, inner: list[Entry]) -> int:
-    """What to add to inner offsets: those of v0 wrappers are absolute, those of v1 relative."""
+    """The number to add to inner offsets: those of v0 wrappers are absolute, those of v1 relative."""
     last = inner[-1].offset
     if outer.magic == 1 and outer.offset == 0:
         return 0
@@ -91,7 +91,7 @@ def _absolute_base(outer: Entry, inner: list[Entry]) -> int:
 
 
 def _seen_from_outside(entry: Entry, outer: Entry, base: int) -> Entry:
-    """A v1 entry takes the wrapper's kind of time, also that of a v0 wrapper, which has none."""
+    """Give a v1 entry the wrapper's timestamp type, also that of a v0 wrapper, which is none."""
     timestamp, timestamp_type = entry.timestamp, entry.timestamp_type
     if entry.magic == 1:
         timestamp_type = outer.timestamp_type

@@ -1,4 +1,4 @@
-"""What the reference gives: records, batches, and how a file ends."""
+"""The results of the reference decoder: records, batches, and how a file ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 
 class RefCorrupt(Exception):
-    """Bytes that are no valid segment; `position` is that of the top-level entry concerned."""
+    """Bytes that are not a valid segment; `position` is that of the top-level entry concerned."""
 
     def __init__(self, position: int, reason: str) -> None:
         super().__init__(f"position {position}: {reason}")
@@ -27,11 +27,11 @@ class TailKind(enum.Enum):
 
 @dataclass(frozen=True)
 class RefRecord:
-    """One record with every column that the bytes of its batch decide.
+    """One record with every column that is determined by the bytes of its batch.
 
-    What v0 and v1 do not have (leader epoch, producer, sequence) is None, and so
-    is -1 in v2. `magic` is the record's own, also inside a wrapper of the other
-    magic; `compression` and the two batch columns are those of the top-level entry.
+    Fields that v0 and v1 lack (leader epoch, producer, sequence) are None, and so is
+    -1 in v2. `magic` is the record's own, also inside a wrapper of the other magic;
+    `compression` and the two batch columns are those of the top-level entry.
     """
 
     offset: int
@@ -54,7 +54,7 @@ class RefRecord:
 
     @property
     def timestamp_us(self) -> int | None:
-        """The time in microseconds; None where it does not fit an int64."""
+        """The timestamp in microseconds; None if it does not fit an int64."""
         if self.timestamp_ms is None:
             return None
         micros = self.timestamp_ms * 1000
@@ -63,7 +63,7 @@ class RefRecord:
 
 @dataclass(frozen=True)
 class RefBatch:
-    """One top-level entry: its place in the file, the offsets it covers, its records."""
+    """One top-level entry: its position in the file, its offsets and its records."""
 
     position: int
     size: int
@@ -79,7 +79,7 @@ class RefSegment:
     batches: tuple[RefBatch, ...]
     tail: TailKind
     tail_position: int
-    """Where the valid entries end."""
+    """The end of the valid entries."""
 
     @property
     def records(self) -> list[RefRecord]:

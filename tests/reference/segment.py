@@ -1,4 +1,4 @@
-"""A whole segment file: walking entries, how the file ends, what is damage."""
+"""A whole segment file: walking entries, how the file ends, what is damaged."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ LONGEST_SPAN = 2**31 - 1
 
 
 def decode_segment(data: bytes, *, base_offset: int = 0, next_base_offset: int | None = None) -> list[RefRecord]:
-    """Every record of a segment read by its own path.
+    """Return every record of a segment.
 
     Parameters
     ----------
     data : bytes
         The file.
     base_offset : int
-        The number in the file's name.
+        The offset in the file's name.
     next_base_offset : int, optional
-        That of the next segment's file.
+        The offset in the name of the next segment's file.
 
     Raises
     ------
     RefCorrupt
-        At the first damage. A torn tail is none.
+        At the first damage. A torn tail is not damage.
     """
     return decode_file(data, base_offset=base_offset, next_base_offset=next_base_offset).records
 
@@ -57,7 +57,7 @@ def _magic(data: bytes, at: int) -> int:
 
 
 def _tail(data: bytes, at: int, lowest: int, *, first: bool) -> TailKind | None:
-    """How the file ends if it ends at `at`; None if an entry's frame stands there."""
+    """Return how the file ends if it ends at `at`; None if a complete entry begins there."""
     left = len(data) - at
     if left < OVERHEAD:
         return TailKind.TORN
@@ -69,10 +69,10 @@ def _tail(data: bytes, at: int, lowest: int, *, first: bool) -> TailKind | None:
     if OVERHEAD + length <= left:
         return None
     if first and left > MAGIC_AT and not _plausible_header(data, at, lowest):
-        raise RefCorrupt(at, "no segment: its first header is implausible")
+        raise RefCorrupt(at, "not a segment: its first header is implausible")
     found = _next_valid(data, at + 1, lowest)
     if found is not None:
-        raise RefCorrupt(at, f"length {length} passes the end, yet an entry stands at {found}")
+        raise RefCorrupt(at, f"length {length} exceeds the file, but an entry begins at {found}")
     return TailKind.TORN
 
 
@@ -83,7 +83,7 @@ def _plausible_header(data: bytes, at: int, lowest: int) -> bool:
 
 
 def _next_valid(data: bytes, start: int, lowest: int) -> int | None:
-    """The next position where a whole entry stands whose checks all hold."""
+    """Return the next position of a complete, valid entry."""
     for at in range(start, len(data) - MAGIC_AT):
         if data[at + MAGIC_AT] in SMALLEST_LENGTH and _plausible_header(data, at, lowest):
             try:
@@ -99,7 +99,7 @@ def _batch(data: bytes, at: int) -> RefBatch:
     magic = _magic(data, at)
     try:
         if at + size > len(data):
-            raise Bad("entry passes the end of the file")
+            raise Bad("entry exceeds the file")
         if magic not in SMALLEST_LENGTH:
             raise Bad(f"magic {magic}")
         decode = decode_v2 if magic == 2 else decode_legacy
@@ -109,7 +109,7 @@ def _batch(data: bytes, at: int) -> RefBatch:
 
 
 def _check_offsets(batch: RefBatch, lowest: int, next_base_offset: int | None) -> None:
-    """Offsets are under no CRC: they must rise, within the segment's range."""
+    """Check that offsets, which no CRC covers, increase within the segment's range."""
     if batch.first_offset < lowest:
         raise RefCorrupt(batch.position, f"offset {batch.first_offset} where {lowest} is the lowest possible")
     if next_base_offset is not None and batch.last_offset >= next_base_offset:

@@ -13,13 +13,13 @@ from tests.reference.model import RefCorrupt, RefRecord
 SMALLEST_LENGTH = 5
 DEEPEST = 8
 ENOUGH_BYTES, ENOUGH_MESSAGES = 8, 4
-"""What right checksums have to cover before a place counts as a message's beginning."""
+"""How much correct checksums have to cover before a position counts as the start of a message."""
 MORE_THAN_A_SET_STORES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Plain:
-    """A message as it lies in a file or a set."""
+    """A message as stored in a file or a set."""
 
     magic: int
     codec: str
@@ -28,12 +28,12 @@ class Plain:
 
 
 def decode_segment_07(data: bytes, *, base_offset: int = 0) -> list[RefRecord]:
-    """Every record of a segment that is read by its own path.
+    """Return every record of a segment.
 
     Raises
     ------
     RefCorrupt
-        At the first damage. A torn or zeroed tail is none.
+        At the first damage. A torn or zeroed tail is not damage.
     """
     records: list[RefRecord] = []
     at = 0
@@ -50,7 +50,7 @@ def decode_segment_07(data: bytes, *, base_offset: int = 0) -> list[RefRecord]:
 
 
 def read_message(data: bytes, at: int) -> Plain:
-    """The message at `at`, its length and checksum checked."""
+    """Read the message at `at`, and check its length and checksum."""
     cursor = Cursor(data[at:])
     length = cursor.int32("length")
     body = Cursor(cursor.take(length, "message"))
@@ -68,12 +68,12 @@ def read_message(data: bytes, at: int) -> Plain:
 
 
 def flat(message: Plain, depth: int = 0) -> Iterator[Plain]:
-    """The plain messages in `message`, or itself."""
+    """Yield the uncompressed messages in `message`, or itself."""
     if message.codec == "none":
         yield message
         return
     if depth == DEEPEST:
-        raise Bad("sets lie too deep inside each other")
+        raise Bad("sets are nested too deeply")
     content = decompress(message.codec, message.payload, 0)
     at = 0
     while at < len(content):
@@ -83,7 +83,7 @@ def flat(message: Plain, depth: int = 0) -> Iterator[Plain]:
 
 
 def _is_torn(data: bytes, at: int) -> bool:
-    """Whether what begins at `at` is a message that the end of the data cuts, and none of the log follows."""
+    """Whether a message truncated by the end of the data begins at `at`, and no message of the log follows."""
     left = len(data) - at
     length = int.from_bytes(data[at : at + 4], "big", signed=True)
     if left >= 4 and (length < SMALLEST_LENGTH or 4 + length <= left):
@@ -98,7 +98,7 @@ def _is_torn(data: bytes, at: int) -> bool:
 
 
 def is_sound(data: bytes, at: int) -> bool:
-    """Whether a message with a right checksum begins at `at`."""
+    """Whether a message with a correct checksum begins at `at`."""
     try:
         read_message(data, at)
     except Bad as error:
@@ -107,7 +107,7 @@ def is_sound(data: bytes, at: int) -> bool:
 
 
 def ends_at(data: bytes, at: int, end: int) -> bool:
-    """Whether the message at `at` has the right checksum if it ends at `end`, whatever its length says."""
+    """Whether the checksum of the message at `at` is correct if it ends at `end`, whatever its length field says."""
     return any(
         end >= at + size and int.from_bytes(data[at + size - 4 : at + size], "big") == crc32(data[at + size : end])
         for size in (9, 10)
@@ -115,7 +115,7 @@ def ends_at(data: bytes, at: int, end: int) -> bool:
 
 
 def begins_at(data: bytes, at: int, in_a_set: bool) -> bool:
-    """Whether right checksums prove that a message begins at `at`, which may lie in a damaged set as it is."""
+    """Whether correct checksums prove that a message of the log, and not of a damaged set, begins at `at`."""
     payload = messages = 0
     while in_a_set or messages < ENOUGH_MESSAGES:
         if payload >= (MORE_THAN_A_SET_STORES if in_a_set else ENOUGH_BYTES):

@@ -79,7 +79,7 @@ def read_header(cursor: Cursor) -> BatchHeader:
 
 
 def decode_v2(batch: bytes, position: int) -> RefBatch:
-    """The batch whose bytes are `batch` and which starts at `position`."""
+    """Decode the batch `batch`, which begins at `position`."""
     if len(batch) < HEADER_SIZE:
         raise Bad(f"v2 batch of {len(batch)} bytes, its header has {HEADER_SIZE}")
     if Cursor(batch[17:CRC_STARTS]).uint32("crc") != crc32c(batch[CRC_STARTS:]):
@@ -160,7 +160,7 @@ def _or_none(number: int) -> int | None:
 
 
 def _sequence(base: int, delta: int) -> int | None:
-    """Sequence numbers go from 2^31-1 to 0."""
+    """Compute a sequence number; 2^31-1 is followed by 0."""
     return None if base < 0 else (base + delta) % (LARGEST_INT32 + 1)
 
 

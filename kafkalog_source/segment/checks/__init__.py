@@ -1,1 +1,1 @@
-"""Checks of a whole segment: headers and checksums, all records, and what a broker keeps after a crash."""
+"""Checks of a whole segment: headers and checksums, all records, and a broker's recovery after a crash."""

@@ -1,13 +1,13 @@
-"""What a broker keeps of a segment when it starts after a crash.
+"""What a broker keeps of a segment when it restarts after a crash.
 
-A broker walks the batches of the segment, compares their checksums, and cuts the
-file at the first one that is not right (``LogSegment.recover``). It does not open
-the records of v2, takes a magic above 2 for that format and one below 0 for the
-old one, and does not ask whether offsets rise (``FileLogInputStream``,
+A broker walks the batches of the segment, verifies their checksums, and truncates
+the file at the first invalid one (``LogSegment.recover``). It does not decode the
+records of v2, treats a magic above 2 as v2 and one below 0 as v0 or v1, and does
+not check that offsets increase (``FileLogInputStream``,
 ``DefaultRecordBatch.ensureValid``, ``LegacyRecord.ensureValid``). So it keeps
-batches that nobody can decode; reading them is an error.
+batches that cannot be decoded; reading them is an error.
 
-Kafka 0.7 did the same with its messages, in the last segment alone
+Kafka 0.7 did the same with its messages, in the last segment only
 (``FileMessageSet.recover``).
 """
 
@@ -40,15 +40,15 @@ _PIECE_SIZE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class RecoveryEnd:
-    """Where a broker cuts a segment.
+    """The position where a broker truncates a segment.
 
     Attributes
     ----------
     position : int
     ends_early : bool
-        Whether the file ends inside the batch there, if its length is to be believed.
+        Whether the file ends inside the batch at `position`, going by the batch's length field.
     damage : Damage
-        What is wrong there, and how far it reaches.
+        The damaged region there.
     """
 
     position: int
@@ -59,12 +59,12 @@ class RecoveryEnd:
 def find_recovery_end(
     source: LocalFile, base_offset: int, end: int, largest_batch: int, *, is_07: bool = False
 ) -> RecoveryEnd | None:
-    """Where a broker's recovery cuts the first `end` bytes of a segment; None if nowhere."""
+    """Return where a broker's recovery truncates the first `end` bytes of a segment; None if it does not."""
     broker = _Broker07(source, end) if is_07 else _Broker(source, end)
     base_07 = base_offset if is_07 else None
     start: int | None = 0
     while start is not None and start < end:
-        # Zeros are no end here, because a broker cuts them off and, behind them, all later segments.
+        # Zeros are not taken for the end, because a broker truncates them and deletes all later segments.
         span = Span(start, end, base_offset, MAX_OFFSET, MAX_OFFSET, False, False, base_07)
         start = None
         for event in checked_events(source, span, largest_batch):
@@ -75,35 +75,35 @@ def find_recovery_end(
             if kept < region_end:
                 return RecoveryEnd(kept, broker.ends_early(kept), event)
             if kept > region_end:
-                # What a broker keeps ends where no batch is known to begin.
+                # The broker keeps more than the damaged region, so checking restarts where that ends.
                 start = kept
                 break
     return None
 
 
 class _Broker:
-    """What a broker's recovery believes, which may be more than those want who read records."""
+    """The validity rules of a broker's recovery, which accept more than a read does."""
 
     def __init__(self, source: LocalFile, end: int) -> None:
         self._source = source
         self._end = end
 
     def end_of_kept(self, position: int, end: int) -> int:
-        """Where the batches end that a broker keeps from `position` on, to the first that ends at `end` or after."""
+        """The end of the batches that a broker keeps from `position` on, up to the first that reaches `end`."""
         kept: int | None = position
         while kept is not None and kept < end:
             position, kept = kept, self._end_of_batch(kept)
         return position if kept is None else kept
 
     def ends_early(self, position: int) -> bool:
-        """Whether the file ends inside the batch at `position`, if its length is to be believed."""
+        """Whether the file ends inside the batch at `position`, going by the batch's length field."""
         head = self._source.read(position, LOG_OVERHEAD)
         if self._end - position <= HEADER_SIZE_UP_TO_MAGIC:
             return True
         return LOG_OVERHEAD + int.from_bytes(head[SIZE_OFFSET:], "big", signed=True) > self._end - position
 
     def _end_of_batch(self, position: int) -> int | None:
-        """Where the batch at `position` ends, if a broker keeps it."""
+        """The end of the batch at `position`; None if a broker does not keep it."""
         if self._end - position <= HEADER_SIZE_UP_TO_MAGIC:
             return None
         head = self._source.read(position, V2_ATTRIBUTES_OFFSET)

@@ -1,7 +1,7 @@
-"""All batches of a span checked as a read would check them, and those that are good shown to whoever asks.
+"""Check all batches of a span as a read would, and pass the valid ones on.
 
-What is damage here is what is damage in a read, since both have the events of a
-`SpanReader`; the records are decoded and thrown away.
+Both a check and a read take the events of a `SpanReader`, so they agree on what is
+damaged. Here the records are decoded and discarded.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ __all__ = ["CheckedSpan", "SpanChecker", "Taker"]
 
 _LEAST_OFFSET = -(2**63)
 _NEVER_FULL = 1 << 40
-"""Columns without any are never full, and no batch is too large for them."""
+"""Targets for a table without columns: it is never full, and no batch is too large for it."""
 _BLOCK_SIZE = 4096
-"""What a disk cannot read it cannot read as a whole block."""
+"""A disk fails to read whole blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedSpan:
-    """What a span holds.
+    """The result of checking a span.
 
     Attributes
     ----------
     batches, records : int
-        Good ones; control records count too.
+        The valid ones, including control batches and their records.
     next_offset : int or None
-        The offset after the last one; None if damage is what the span ends with.
+        The offset after the last record; None if the span ends with damage.
     """
 
     batches: int
@@ -57,12 +57,12 @@ class CheckedSpan:
 
 
 class SpanChecker:
-    """Checks one span after another, with memory that is used again; each thread has its own.
+    """Checks one span after another and reuses its memory. Each thread needs its own.
 
     Parameters
     ----------
     largest_batch : int
-        Most bytes that a batch may have, on disk and decompressed.
+        Limit on the size of a batch in bytes, both as stored and decompressed.
     """
 
     def __init__(self, largest_batch: int) -> None:
@@ -83,12 +83,12 @@ class SpanChecker:
         span : Span
         takers : sequence of Taker
         on_damage : callable
-            Told of every region that is no good, as it is met.
+            Called with each damaged region, in file order.
 
         Raises
         ------
         KafkaLogError
-            The file cannot be read, or is no segment at all.
+            The file cannot be read, or is not a segment.
         """
         progress, part = _Progress(span, takers, on_damage), span
         while True:
@@ -98,7 +98,7 @@ class SpanChecker:
             at, least = unreadable.position or 0, progress.last_offset + 1
             start = max(progress.position, part.start)
             self._read(source, replace(part, start=start, end=at, least=least, to_file_end=False), progress)
-            start = _behind_unreadable(source, at, span, progress.last_offset)
+            start = _readable_again(source, at, span, progress.last_offset)
             progress.lose(_unreadable(unreadable, source.path, at, start, progress.last_offset + 1))
             part = replace(span, start=start, least=progress.last_offset + 1)
         records, _ = self._columns.take()
@@ -107,13 +107,13 @@ class SpanChecker:
     def _try_to_read(
         self, source: LocalFile, span: Span, progress: _Progress
     ) -> tuple[int | None, KafkaLogError | None]:
-        """Read a span; gives the error, if the disk cannot read a part of it."""
+        """Read a span, and return the next offset and the error if the disk cannot read a part of it."""
         try:
             return self._read(source, span, progress), None
         except LogDirError as error:
             if error.position is None or not _is_read_error(error):
                 raise
-            # The one that was raised holds on to the memory that was to be filled.
+            # A copy, because the raised error keeps the memory alive that was to be filled.
             return None, error.at(source.path, error.position)
 
     def _read(self, source: LocalFile, span: Span, progress: _Progress) -> int | None:
@@ -129,16 +129,16 @@ class SpanChecker:
 
 
 class _Progress:
-    """How far the check of a span has come.
+    """The progress of checking a span.
 
     Attributes
     ----------
     batches : int
-        Good ones so far.
+        Valid batches so far.
     position : int
-        The end of what was good or told to be damaged.
+        The end of what was found valid or reported as damaged.
     last_offset : int
-        Of the last good batch.
+        The last offset of the last valid batch.
     """
 
     def __init__(self, span: Span, takers: Sequence[Taker], on_damage: Callable[[Damage], None]) -> None:
@@ -149,7 +149,7 @@ class _Progress:
         self.last_offset = span.least - 1
 
     def follow(self, events: Iterable[Event]) -> int | None:
-        """Go through the events of a part; gives the offset that comes next."""
+        """Consume the events of a part, and return the offset after it."""
         next_offset: int | None = None
         for event in events:
             match event:
@@ -162,7 +162,7 @@ class _Progress:
         return next_offset
 
     def lose(self, damage: Damage) -> None:
-        """Tell of what is no good."""
+        """Report a damaged region."""
         self.position = max(self.position, damage.position + damage.size)
         self._on_damage(damage)
 
@@ -174,7 +174,7 @@ class _Progress:
 
 
 class ThreadChecker(threading.local):
-    """A checker for each thread that asks.
+    """One checker for each thread.
 
     Attributes
     ----------
@@ -190,8 +190,8 @@ def _is_read_error(error: LogDirError) -> bool:
     return isinstance(cause, OSError) and cause.errno in (errno.EIO, errno.ENXIO, errno.ENODATA)
 
 
-def _behind_unreadable(source: LocalFile, position: int, span: Span, above: int) -> int:
-    """Where a batch begins behind a place that the disk cannot read; the span's end if none does."""
+def _readable_again(source: LocalFile, position: int, span: Span, above: int) -> int:
+    """The position of the next batch after one that the disk cannot read; the span's end if there is none."""
     while position < span.end:
         position = min((position // _BLOCK_SIZE + 1) * _BLOCK_SIZE, span.end)
         try:

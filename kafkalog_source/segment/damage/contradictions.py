@@ -1,6 +1,6 @@
-"""Which of two batches whose offsets contradict each other is the wrong one.
+"""Decide which of two batches with contradictory offsets is the wrong one.
 
-No checksum covers a batch's offset, so that nothing but its neighbours can tell.
+No checksum covers a batch's base offset, so only the neighbouring batches can show that it is wrong.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _V2 = 2
-TOO_HIGH = ("the offset is above that of the batches behind it", "offsets that rise")
-"""What is wrong with a batch whose offset is too high, and what was expected."""
+TOO_HIGH = ("the offset is above those of the batches after it", "increasing offsets")
+"""The reason for a batch whose offset is too high, and what was expected."""
 
 
 class Wrong(Enum):
-    """What is wrong with a batch, as far as its neighbours tell."""
+    """What the neighbours of a batch show to be wrong with it."""
 
     NOTHING = "nothing"
     OFFSET = "the offset is too high"
@@ -32,13 +32,13 @@ class Wrong(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What its neighbours say of a batch.
+    """The verdict on a batch by its neighbours.
 
     Attributes
     ----------
     wrong : Wrong
     following : EntryHeader or None
-        The next batch, where reading goes on if the offset is wrong; otherwise None.
+        If the offset is wrong, the next batch, where reading continues; otherwise None.
     """
 
     wrong: Wrong
@@ -49,18 +49,18 @@ _RIGHT = Judgement(Wrong.NOTHING)
 
 
 def judge_range_end(source: LocalFile, position: int, above: int, last_magic: int | None, end: int) -> Judgement:
-    """Judge what is at `position` and seems to lie above a range's offsets: one that is too high would end it early.
+    """Judge the batch at `position`, whose offset is past those of the range; a wrong one would end the range early.
 
     Parameters
     ----------
     source : LocalFile
     position : int
     above : int
-        The last offset before it.
+        The last offset before `position`.
     last_magic : int or None
-        Of the header before it, None if there is none. After batches of format v2 there are no compressed sets.
+        The magic of the previous header, None if there is none. A v2 batch is never followed by a v0 or v1 wrapper.
     end : int
-        Where the range's bytes end.
+        The position where the range ends.
     """
     if _passes_for_batch(source, position, above, last_magic):
         return Judgement(Wrong.MAGIC)
@@ -73,31 +73,37 @@ def judge_range_end(source: LocalFile, position: int, above: int, last_magic: in
 
 
 def _passes_for_batch(source: LocalFile, position: int, above: int, last_magic: int | None) -> bool:
-    """Whether what is at `position` may be a compressed set with a wrong magic byte.
+    """Whether the entry at `position` may be a v0 or v1 wrapper whose magic byte was changed to 2.
 
-    The offset of such a set is its last one. Taken for that of a batch it is the first, which may lie above all that
-    is wanted.
+    A wrapper carries the offset of its last message. Read as the base offset of a v2 batch, it may be above the range
+    although the wrapper's first messages are in the range.
     """
     may_be_set = position == 0 if last_magic is None else last_magic < _V2
     return may_be_set and sound_entry_at(source, position, above + 1, MAX_OFFSET) is None
 
 
 def judge_offset(source: LocalFile, batch: EntryHeader, previous: int, bound: int, largest_batch: int) -> Judgement:
-    """Judge a batch, of which the checksum is right, by those around it.
+    """Judge a batch with a correct checksum by its neighbours.
 
-    Where its offset and the next one's contradict each other, its own is wrong if its right offsets would just fill
-    the room between those around it, or if the batch after the next contradicts it too. If there is none, it is wrong
-    if it lies above the next one and there is room for it; else nothing tells, and the next one is wrong.
+    If its offsets contradict those of the next batch, its own offset is wrong in these cases:
+
+    - the gap between its neighbours has exactly as many offsets as the batch;
+    - the batch after the next one contradicts it too;
+    - no batch follows the next one, the batch does not start below the next one's first offset, and the gap has more
+      offsets than it needs.
+
+    Otherwise the next batch is taken to be the wrong one.
 
     Parameters
     ----------
     source : LocalFile
     batch : EntryHeader
     previous : int
-        The last offset before it.
+        The last offset before the batch.
     bound : int
+        All offsets of the segment are below this.
     largest_batch : int
-        A v0 or v1 wrapper of more bytes is not decoded to know its first offset.
+        Limit in bytes for a v0 or v1 wrapper that is decoded to get its first offset.
     """
     last = batch.last_offset
     following = sound_entry_at(source, batch.position + batch.size, previous + 1, bound)

@@ -1,4 +1,4 @@
-"""What is wrong with a region of a file: one description for every mode, view and message."""
+"""The description of a damaged region, shared by all modes, views and messages."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 from kafkalog_source.errors import CorruptBatchError, KafkaLogError, LimitError, counted, offsets_text, printable
 
-READ_AROUND = "Restore the file from another replica, or read around it by startingOffsets and endingOffsets"
+READ_AROUND = "Restore the file from another replica, or skip the damage with startingOffsets and endingOffsets"
 
 
 class Kind(enum.Enum):
-    """How a region that gave no rows is to be taken."""
+    """Kinds of a region that gave no rows."""
 
     TORN = "torn"
-    """The file ends inside a batch, as after a crash or a copy of a live file. Benign where nothing follows."""
+    """The file ends inside a batch, as after a crash or in a copy of a live file. Harmless at the end of the log."""
     DAMAGED = "damaged"
-    """Bytes that should be batches and are not."""
+    """Bytes that should be batches but are not valid."""
     CUT = "cut"
-    """What a broker's recovery removes, damaged or not, because a bad batch lies at its start or before it."""
+    """What a broker's recovery would truncate, valid or not: everything from the first bad batch on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class Damage:
         What is wrong, as a sentence.
     expected : str or None
     error : KafkaLogError or None
-        The error that a codec or limit raised, if that is the reason.
+        The error that a codec or a limit raised, if that is the reason.
     first_offset, last_offset : int or None
-        No offset outside of this range is lost. The last is None where nothing tells it.
+        No offset outside this range is lost. None where it cannot be known.
     found : str or None
-        What stood there instead of what was expected. Never the content of a record.
+        What was read instead of what was expected, such as the stored and the computed CRC. Never record content.
     """
 
     file: str
@@ -55,7 +55,7 @@ class Damage:
     found: str | None = None
 
     def to_error(self, remedy: str = READ_AROUND) -> KafkaLogError:
-        """The error that FAILFAST raises for it."""
+        """Return the error that FAILFAST raises for this region."""
         if self.error is not None:
             return self.error.at(self.file, self.position, self.first_offset)
         return CorruptBatchError(
@@ -63,13 +63,13 @@ class Damage:
             file=self.file,
             position=self.position,
             base_offset=self.first_offset,
-            found=f"a bad region of {counted(self.size, 'byte')}",
+            found=self.found or f"a bad region of {counted(self.size, 'byte')}",
             expected=self.expected,
             remedy=remedy,
         )
 
     def to_dict(self) -> dict[str, str | int | None]:
-        """The same as plain values."""
+        """Return the fields as plain values."""
         return {
             "file": self.file,
             "position": self.position,
@@ -83,26 +83,26 @@ class Damage:
         }
 
     def to_json(self) -> str:
-        """The text of a corrupt record. It is ASCII: names of files keep every byte that they have."""
+        """Return the JSON text of ``_corrupt_record``. It is ASCII, so file names keep bytes that are not UTF-8."""
         return json.dumps({name: value for name, value in self.to_dict().items() if value is not None})
 
     def to_text(self) -> str:
-        """One sentence for a log or a terminal."""
+        """Return one sentence for a log or a terminal."""
         place = f"{printable(self.file)}, position {self.position}"
         lost = offsets_text(self.first_offset, self.last_offset)
         return f"{place}: {counted(self.size, 'byte')} {self.kind.value}, {lost}: {self.reason}"
 
 
 def words_of(error: KafkaLogError) -> tuple[str, str | None, str | None]:
-    """What an error says is wrong, what was expected and what was found."""
+    """The problem, the expected and the found text of an error."""
     expected, found = (None if each is None else str(each) for each in (error.expected, error.found))
     return error.problem, expected, found
 
 
 def too_large_error(size: int, most: int) -> LimitError:
-    """The error for a batch of `size` bytes where only `most` are allowed."""
+    """The error for a batch of `size` bytes where at most `most` bytes are allowed."""
     return LimitError(
-        "a batch is larger than is allowed",
+        "the batch is larger than allowed",
         found=counted(size, "byte"),
         expected=f"at most {most}",
         remedy="Raise maxDecompressedBatchBytes if the batch is known to be good",
@@ -110,11 +110,12 @@ def too_large_error(size: int, most: int) -> LimitError:
 
 
 def raise_damage(damage: Damage) -> None:
-    """What FAILFAST does about damage; a torn end of the log is none.
+    """Raise the error for a damaged region, as FAILFAST does; ignore a torn end of the log.
 
     Raises
     ------
     KafkaLogError
+        The region is not torn.
     """
     if damage.kind is not Kind.TORN:
         raise damage.to_error()

@@ -1,4 +1,4 @@
-"""What is wrong where no good batch of format v0 to v2 is, and where reading goes on after it."""
+"""What is wrong where no valid batch of format v0 to v2 is found, and where reading continues."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kafkalog_source.batch import problem_of
 from kafkalog_source.format import LOG_OVERHEAD, MAX_OFFSET, V2_HEADER_SIZE
 from kafkalog_source.segment.damage.contradictions import TOO_HIGH, Wrong, judge_offset, judge_range_end
 from kafkalog_source.segment.damage.description import Damage, Kind, too_large_error, words_of
+from kafkalog_source.segment.damage.found import found_in_batch
 from kafkalog_source.segment.damage.lost import offsets_of
 from kafkalog_source.segment.damage.regions import Regions
 from kafkalog_source.segment.damage.tail import begins_like_a_segment, ends_half_written, is_zero_to_end, not_a_segment
@@ -34,18 +35,18 @@ _CODEC_MASK = 7
 
 
 class BatchFaults:
-    """The `Faults` of v2 batches and v0 and v1 entries.
+    """The `Faults` of v2 batches and of v0 and v1 entries.
 
     Parameters
     ----------
     source : LocalFile
     span : Span
     largest_batch : int
-        A batch of more bytes is refused.
+        Limit on the size of a batch, in bytes.
     is_outdated : callable
-        Whether a broker has written a place anew since it was read; see `Window.is_outdated`.
+        Whether a broker has rewritten the bytes at a position since they were read; see `Window.is_outdated`.
     give_back : callable
-        Gives back the memory that decoding has taken, before a large batch is decoded to know its offsets.
+        Frees the memory of the decoder before a large batch is decoded to get its offsets.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class BatchFaults:
         entries.skip_to(trust.above)
         code = entries.walk(window.memory, window.size)
         if code == _PAST_OFFSETS and self._span.stop == MAX_OFFSET:
-            # All that is there is wanted, but for an offset that none can follow.
+            # The range has no upper bound, so only the largest possible offset can have ended it.
             code = CODE["offset_above_file"]
         if entries.count == 0:
             return Stop(code, trust.magic, entries.next_size)
@@ -82,7 +83,7 @@ class BatchFaults:
                 if size > self._largest_batch:
                     self._keep_before(index, window, trust)
                     return Stop(_INCOMPLETE, magic, size, is_whole=True)
-        # The offset of the next entry, if its beginning is in the window. It costs a microsecond to look at.
+        # The next entry's offset is compared too, and read from the file if it is after the window, which is cheap.
         is_cleared = trust.is_cleared and entries.count == 1
         if not is_cleared and self._next_offset(window, trust.position) <= entries.last_offset:
             self._keep_before(entries.count - 1, window, trust)
@@ -99,23 +100,23 @@ class BatchFaults:
         return int.from_bytes(self._source.read(position + walked, _OFFSET_SIZE), "big", signed=True)
 
     def _keep_before(self, index: int, window: Window, trust: Trust) -> None:
-        """Forget the window's entries from `index` on, and what they say of offsets."""
+        """Drop the window's entries from `index` on, and their offsets."""
         start = self.entries.entry(index)[0]
         self.entries.skip_to(trust.above)
         self.entries.walk(window.memory, start)
 
     def bad_entry(self, at: Trust, index: int, code: int, error: KafkaLogError | None) -> Verdict:
-        """See `Faults`. Reading goes on after the entry, which may not be where it says that it ends."""
+        """See `Faults`. Reading continues after the entry, whose length field may be wrong."""
         size = self.entries.entry(index)[1]
         is_last = index + 1 == self.entries.count
         end = self._regions.end_of(at.position, at.above)
         is_own_end = end.position == at.position + size
-        # A length that lies may lead to the zeros at the end, over batches that are good.
+        # A corrupt length may lead over valid batches to the zeros at the end of the file.
         is_claimed = is_own_end and not end.is_proved and not end.holds_batch
         if is_last and self._may_end_torn:
             if is_claimed and ends_half_written(self._source, at.position):
                 return Verdict(self._damage(at.position, end.position, Kind.TORN, code, error, at.above), None)
-            # Whatever comes later may be there when it is looked for, but not what it follows.
+            # A broker may be appending: later batches may be on disk by now although this entry was read incomplete.
             if self._was_written_since(at.position):
                 return Verdict(None, None)
         if is_own_end and end.is_proved:
@@ -127,19 +128,19 @@ class BatchFaults:
         return Verdict(damage, Trust(end.position, above, at.above, at.magic, is_after_damage=True), is_inside)
 
     def _sound_entry(self, at: Trust, index: int, code: int, error: KafkaLogError | None) -> Verdict:
-        """Judge a bad entry whose checksum is right: it says the truth about itself, but for a wrong offset."""
+        """Judge a bad entry with a correct checksum: its header can be trusted, except for the offset."""
         _, size, magic, _, first, last = self.entries.entry(index)
         end = at.position + size
         if code in _WRONG_OFFSET and magic < _V2:
             damage = self._damage(at.position, end, Kind.DAMAGED, code, error, at.before)
         else:
-            # Of a v0 or v1 wrapper the first offset is not known.
+            # The header of a v0 or v1 wrapper does not give its first offset.
             above = first - 1 if magic == _V2 else at.above
             damage = self._damage(at.position, end, Kind.DAMAGED, code, error, above, last)
         return Verdict(damage, Trust(end, last, at.above, at.magic), is_inside=True)
 
     def _is_between(self, index: int, above: int, last_lost: int | None) -> bool:
-        """Whether the offsets of a bad entry just fill the room between its neighbours', so that they are right."""
+        """Whether a bad entry's offsets exactly fill the gap between its neighbours, so that they can be trusted."""
         _, _, magic, attributes, first, last = self.entries.entry(index)
         is_wrapper = magic < _V2 and attributes & _CODEC_MASK
         return not is_wrapper and first == above + 1 and last == last_lost
@@ -147,15 +148,15 @@ class BatchFaults:
     def at_stop(self, at: Trust, stop: Stop) -> Verdict:
         """See `Faults`."""
         if stop.is_doubted:
-            return self._doubted(at)
+            return self._contradicted(at)
         return self._past_offsets(at) if stop.code == _PAST_OFFSETS else self._no_batch(at, stop)
 
     def next_offset(self, at: Trust) -> int | None:
         """See `Faults`."""
         return None if at.is_after_damage else at.above + 1
 
-    def _doubted(self, at: Trust) -> Verdict:
-        """Judge an entry whose offset is not below the next one's: reading goes on after it if it is wrong."""
+    def _contradicted(self, at: Trust) -> Verdict:
+        """Judge an entry whose last offset is not below the next one's first. If it is wrong, skip it."""
         wrong = sound_entry_at(self._source, at.position, at.above + 1, self._span.bound)
         self._give_back()
         if wrong is not None:
@@ -165,7 +166,7 @@ class BatchFaults:
         return Verdict(None, Trust(at.position, at.above, at.before, at.magic, is_cleared=True))
 
     def _past_offsets(self, at: Trust) -> Verdict:
-        """Judge the batch that ends the range: reading goes on if it only seems to lie after all that is wanted."""
+        """Judge the batch that ends the range by its offset. If that offset is wrong, skip the batch and continue."""
         span = self._span
         if at.above >= span.stop - 1:
             return Verdict(None, None)
@@ -175,17 +176,18 @@ class BatchFaults:
         return Verdict(None, None) if judged.following is None else self._too_high(at, judged.following)
 
     def _too_high(self, at: Trust, following: EntryHeader) -> Verdict:
-        """The batch has a wrong offset, and reading goes on at the next one."""
+        """Report the batch as one with a wrong offset, and continue with the next one."""
         lost, size = (at.above + 1, following.first_offset - 1), following.position - at.position
-        damage = Damage(self._source.path, at.position, size, Kind.DAMAGED, *TOO_HIGH, None, *lost)
+        found = found_in_batch(self._source, at.position, following.position, CODE["offset_not_rising"])
+        damage = Damage(self._source.path, at.position, size, Kind.DAMAGED, *TOO_HIGH, None, *lost, found)
         return Verdict(damage, at.moved(following.position))
 
     def _was_written_since(self, position: int, most: int | None = None) -> bool:
-        """Whether a broker wrote the bad bytes at `position` anew after they were read: the log ended there."""
+        """Whether a broker has rewritten the bad bytes at `position` since they were read: the log ended there."""
         return self._may_end_torn and self._is_outdated(position, most)
 
     def _no_batch(self, at: Trust, stop: Stop) -> Verdict:
-        """Judge a place where no whole batch begins, or a too large one."""
+        """Judge a position where no complete batch begins, or one that is larger than allowed."""
         source, span, position = self._source, self._span, at.position
         if not stop.is_whole and self._ends_here(position, stop.code):
             return Verdict(None, at.moved(span.end))
@@ -202,10 +204,9 @@ class BatchFaults:
         return Verdict(damage, at.moved(end.position, is_after_damage=True))
 
     def _lost(self, at: Trust, end: End) -> tuple[int, int | None]:
-        """Above which offset offsets are lost, and which one is the last; None if what follows has to tell.
+        """The offset above which offsets are lost, and the last lost one; None if the next batch determines it.
 
-        A batch whose checksum is right may be in the wrong place, and then it knows what it holds; or its offset is
-        wrong, and then what lies around it does.
+        A CRC-valid batch may be misplaced (trust its offsets) or have a corrupt base offset (trust its neighbours).
         """
         header = read_header(self._source, at.position) if end.is_proved else None
         if header is None or header.position + header.size != end.position or header.last_offset > at.above:
@@ -218,14 +219,14 @@ class BatchFaults:
         return held[0] - 1, None if following is None else max(following, header.last_offset)
 
     def _ends_here(self, position: int, code: int) -> bool:
-        """Whether only zeros follow, or nothing that was there when the read was planned.
+        """Whether only zeros follow, or a broker has rewritten the bytes since they were read.
 
-        In the last segment, zeros that are too few for a length may be the first bytes of an offset: that is told. In
-        an older one, the offsets that the next one begins with tell whether a batch is missing.
+        In the last segment, fewer zeros than an offset and a length take may be the start of a torn batch, so they are
+        reported. In an older segment, the next one's base offset shows whether a batch is missing.
         """
         too_few = self._span.torn_is_benign and self._span.end - position < LOG_OVERHEAD
         zeros = self._span.to_file_end and not too_few and is_zero_to_end(self._source, position)
-        # A header that is wrong is another one if it was written since; to look at more each time would take long.
+        # A rewritten batch has another header, so comparing the header is enough and keeps this cheap.
         return zeros or self._was_written_since(position, None if code == _INCOMPLETE else V2_HEADER_SIZE)
 
     def _damage(
@@ -239,13 +240,17 @@ class BatchFaults:
         last_offset: int | None = None,
     ) -> Damage:
         """Describe the damage in [position, end); offsets up to `above` are not lost."""
-        reason, expected, found = (*problem_of(code), None) if error is None else words_of(error)
+        if error is None:
+            reason, expected = problem_of(code)
+            found = found_in_batch(self._source, position, self._span.end, code)
+        else:
+            reason, expected, found = words_of(error)
         last = self._last_lost(end) if last_offset is None and kind is Kind.DAMAGED else last_offset
         size = end - position
         return Damage(self._source.path, position, size, kind, reason, expected, error, above + 1, last, found)
 
     def _last_lost(self, end: int) -> int | None:
-        """The last offset that can be lost before position `end`: what follows tells; a bad batch is not believed."""
+        """The last offset that can be lost before position `end`, given by what follows: a bad batch is not trusted."""
         following = read_header(self._source, end) if end < self._span.end else None
         if following is not None:
             return following.first_offset - 1

@@ -1,4 +1,4 @@
-"""Which offsets are lost with a batch whose checksum is right and which is in the wrong place."""
+"""The offsets that a batch with a correct checksum contains."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def offsets_of(source: LocalFile, header: EntryHeader, largest_batch: int) -> tuple[int, int] | None:
-    """The first and the last offset in a batch; None for a v0 or v1 wrapper that cannot be decoded.
+    """Return the first and the last offset of a batch; None for a v0 or v1 wrapper that cannot be decoded.
 
-    Such a wrapper's header tells only its last offset, and that of v0 may tell it wrong, since those inside are
-    absolute. So its messages have to be looked at.
+    A wrapper's header gives only its last offset, and in v0 even that need not match the inner offsets, which are
+    absolute. So its messages are decoded.
     """
     if header.record_count is not None:
         return header.first_offset, header.last_offset
@@ -42,7 +42,7 @@ def offsets_of(source: LocalFile, header: EntryHeader, largest_batch: int) -> tu
 
 
 def _first_and_last(columns: Columns, decoder: Decoder, window: Scratch, entries: Entries) -> tuple[int, int] | None:
-    """The first and the last of all offsets, of which the columns hold a part at a time."""
+    """The first and the last decoded offset; the columns hold only part of the offsets at a time."""
     decoder.start()
     first: int | None = None
     last, code = -1, CODE["full"]

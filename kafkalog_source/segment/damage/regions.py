@@ -1,9 +1,9 @@
-"""How far a bad region reaches.
+"""Find where a damaged region ends.
 
-A damaged length must cost one batch and not those behind it, and what a record
-holds must not be taken for a batch of the log. `Evidence` ranks what tells where a
-bad batch ends. The best is its own checksum: when only the length is damaged, it
-is right up to one of the places where another batch begins.
+A damaged length must cost only its own batch, and record content that looks like
+a batch must not be taken for one. `Evidence` ranks the evidence for the end of a
+bad batch. The best is the batch's own checksum: if only the length is damaged, the
+checksum is correct for one of the positions where another batch begins.
 """
 
 from __future__ import annotations
@@ -33,46 +33,46 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.source import LocalFile
 
 _LONGEST_CHAIN = 64
-"""Batches with a wrong checksum that a length may lead over before it has to lead to a good one."""
+"""Limit on the headers with a wrong checksum that are followed before a valid batch has to come."""
 _MOST_ENDS = 8
-"""Places that are tried as a batch's end before the first of them is taken."""
+"""Limit on the positions that are tried as the end of a batch before the first of them is taken."""
 _MOST_INNER = 1024
-"""Messages that are passed over besides where they may lie inside of a compressed set, in plain bytes."""
+"""Limit on further positions if these are messages that may be stored uncompressed inside a compressed set."""
 _LONGEST_TRIED = LARGEST_CHECKED
 _MOST_ZEROS_TRIED = 1024
-"""A batch may end with zeros of its own, which nothing tells from those behind it but its checksum."""
+"""Limit on the ends tried among zeros: only its checksum separates a batch's own zeros from those after it."""
 _PIECE_SIZE = 1 << 20
 _TO_ATTRIBUTES = MAGIC_OFFSET + 2
 _LEAST_LENGTHS = {0: V0_MIN_LENGTH, 1: V1_MIN_LENGTH, 2: V2_MIN_LENGTH}
 _MOST_READ, _MOST_TIMES_READ = 4 << 30, 16
-"""What is read in all, in bytes and times the file's size: bytes made to look like headers must not take hours."""
+"""Read budget, in bytes plus a multiple of the file's size: crafted headers must not keep a search busy for hours."""
 
 
 class Evidence(Enum):
-    """What tells that a bad batch ends at a place; the better comes first."""
+    """The evidence that a bad batch ends at a position, best first."""
 
     OWN_CHECKSUM = "own checksum"
-    """The batch's checksum is right if it ends there."""
+    """The batch's checksum is correct if the batch ends there."""
     GOOD_LEAD = "good lead"
-    """Its length leads there, and the headers from there on to a batch whose checksum is right."""
+    """Its length leads there, and the headers from there on lead to a batch with a correct checksum."""
     BORDER = "border"
-    """Its length leads there, and everything ends there or where the headers from there on lead to."""
+    """Its length leads there, and the data ends there or where the headers from there on lead."""
     NEXT_BATCH = "next batch"
-    """A batch begins there whose checksum is right, and none before it."""
+    """The next batch with a correct checksum begins there."""
     NOTHING = "nothing"
-    """No batch is found any more, so that everything to the range's end is bad."""
+    """No further batch is found, so everything up to the end of the range is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where reading goes on behind something bad.
+    """The end of a damaged region, where reading continues.
 
     Attributes
     ----------
     position : int
     evidence : Evidence
     holds_batch : bool
-        Whether what lies before it seems to hold a good batch, which may be one of the log or what a record holds.
+        Whether the region seems to contain a valid batch, which may be one of the log or the content of a record.
     """
 
     position: int
@@ -81,12 +81,12 @@ class End:
 
     @property
     def is_proved(self) -> bool:
-        """Whether a checksum proves that a batch ends there."""
+        """Whether the batch's own checksum proves that it ends there."""
         return self.evidence is Evidence.OWN_CHECKSUM
 
 
 class Budget:
-    """How much of a file may be read to find out how far damage reaches: more than it is worth must not take hours.
+    """Limit on the bytes that may be read to find the ends of damaged regions.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Budget:
     Attributes
     ----------
     most_read : int
-        The search ends when so many bytes were read of the file in all.
+        The search ends when `source.bytes_read` reaches this.
     """
 
     def __init__(self, source: LocalFile) -> None:
@@ -109,7 +109,7 @@ class Budget:
 
 
 class _Lead(Enum):
-    """What the headers behind a length lead to: a batch whose checksum is right, where all ends, or neither."""
+    """Where a chain of headers leads: to a batch with a correct checksum, to the end of the data, or nowhere."""
 
     GOOD = 1
     BORDER = 2
@@ -118,7 +118,7 @@ class _Lead(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Bad:
-    """Something bad: its trail, the header there if one can be, where that claims to end, and the offset before it."""
+    """A bad batch: its checksum trail, its header if readable, its end by that header, and the offset before it."""
 
     trail: _Trail
     header: EntryHeader | None
@@ -127,22 +127,22 @@ class _Bad:
 
 
 class Regions:
-    """Finds out how far what is bad reaches, in one range of a segment.
+    """Finds the ends of damaged regions in one range of a segment.
 
     Parameters
     ----------
     source : LocalFile
     limit : int
-        Where the range ends.
+        The position where the range ends.
     bound : int
-        Offsets in it lie below this one.
+        All offsets in the range are below this.
     to_file_end : bool
-        Whether it ends where the file does, and not where another batch begins.
+        Whether the range ends at the end of the file rather than at the start of another batch.
 
     Attributes
     ----------
     budget : Budget
-        For all of the range.
+        Shared by all searches in the range.
     """
 
     def __init__(self, source: LocalFile, limit: int, bound: int, to_file_end: bool) -> None:
@@ -155,10 +155,10 @@ class Regions:
         self.budget = Budget(source)
 
     def end_of(self, position: int, above: int) -> End:
-        """Where reading goes on behind the bad bytes at `position`; all offsets before them are at most `above`.
+        """Return the end of the bad batch at `position`; all offsets before it are at most `above`.
 
-        Where the length there leads is looked at first, since it costs least. If that is nowhere, batches are searched
-        for, of which one may begin where the bad one ends by its own checksum.
+        Its length field is followed first, since that is cheapest. If it leads nowhere, the next batches are searched
+        for, and the bad batch's own checksum is tried at the start of each.
         """
         header = read_header(self._source, position)
         claimed = None if header is None else position + header.size
@@ -168,7 +168,7 @@ class Regions:
         return self._by_length(bad) or self._by_search(bad)
 
     def _by_length(self, bad: _Bad) -> End | None:
-        """The end if the length leads to it or past it: by the batch's own checksum, a good lead or a border."""
+        """The end that the length field gives, or that the batch's checksum proves instead; None if neither."""
         if bad.header is None or bad.claimed is None:
             return None
         if is_sound(self._source, bad.header):
@@ -181,18 +181,18 @@ class Regions:
             return None
         if lead is _Lead.GOOD:
             return End(bad.claimed, Evidence.GOOD_LEAD)
-        # Headers alone led to the border, so that the batch's own checksum is asked before it is believed.
+        # Only headers led to the border, so a later end that the batch's own checksum proves is preferred.
         longer = next(self._proved_ends(bad, bad.claimed, self._limit), None)
         return End(bad.claimed, Evidence.BORDER) if longer is None else End(longer, Evidence.OWN_CHECKSUM)
 
     def _by_search(self, bad: _Bad) -> End:
-        """The end if the length leads nowhere: by the batch's own checksum, a border right there, or the next batch."""
+        """The end if the length leads nowhere: proved by the checksum, a border at the length, or the next batch."""
         first: int | None = None
         least = bad.trail.start + 1 if bad.claimed is None else bad.claimed
         for place in self._sound_places(bad.trail.start, bad.trail.start + 1, self._limit, bad.above):
             if first is None:
                 first = place
-            # Before the place that the length claims no end was proved.
+            # Ends before the one that the length gives were tried already.
             if place >= least and bad.trail.ends_at(place):
                 return End(place, Evidence.OWN_CHECKSUM)
         proved = self._end_before_zeros(bad.trail) if first is None else None
@@ -206,7 +206,7 @@ class Regions:
         return End(self._limit, Evidence.NOTHING) if first is None else End(first, Evidence.NEXT_BATCH)
 
     def _border_of(self, bad: _Bad, first: int | None) -> End | None:
-        """The end at the place that the length claims, if that is a border; `first` is where a good batch begins."""
+        """The end that the length gives, if it is a border; `first` is the position of the next valid batch."""
         if bad.claimed is None or not self._is_border(bad.claimed, bad.above if first is None else None):
             return None
         if first is None or first >= bad.claimed:
@@ -216,7 +216,7 @@ class Regions:
         return End(bad.claimed, Evidence.BORDER, holds_batch=True)
 
     def _end_before_zeros(self, trail: _Trail) -> int | None:
-        """The end that its checksum proves of a batch behind which nothing but zeros follow."""
+        """The end that its own checksum proves for a batch followed only by zeros."""
         if not self._to_file_end:
             return None
         start = end_of_data(self._source, trail.start + V0_MIN_LENGTH, self._limit)
@@ -224,9 +224,9 @@ class Regions:
         return next((end for end in ends if trail.ends_at(end)), None)
 
     def _is_log_before_zeros(self, first: int, claimed: int, above: int) -> bool:
-        """Whether good batches from `first` on end where zeros begin, among which a length claims that a batch ends.
+        """Whether valid batches from `first` on end where zeros begin, with the end given by a length among the zeros.
 
-        In a batch that ends where the zeros begin they may be what one of its records holds.
+        If the bad batch ends where the zeros begin, those batches may be the content of one of its records.
         """
         if any(self._source.read(claimed - FEWEST_ZEROS, FEWEST_ZEROS)):
             return False
@@ -242,9 +242,9 @@ class Regions:
         return (place for place in places if bad.trail.ends_at(place))
 
     def _sound_places(self, position: int, start: int, end: int, above: int) -> Iterator[int]:
-        """The first places in [start, end) where a batch begins whose checksum is right and whose offsets fit.
+        """Yield the first positions in [start, end) where a batch with a correct checksum and fitting offsets begins.
 
-        They are more if a compressed set seems to begin at `position`, of which plain messages may be a part.
+        More are yielded if a compressed set seems to begin at `position`, since it may store messages uncompressed.
         """
         left, inner = _MOST_ENDS, _MOST_INNER if self._legacy_codec(position) else 0
         while left:
@@ -264,19 +264,19 @@ class Regions:
             start = place + 1
 
     def _legacy_codec(self, position: int) -> int | None:
-        """The codec that an entry of format v0 or v1 names, 0 for a plain message; None for any other."""
+        """The codec of a v0 or v1 entry, 0 for a plain message; None for any other bytes."""
         head = self._source.read(position, _TO_ATTRIBUTES)
         return head[-1] & CODEC_MASK if len(head) == _TO_ATTRIBUTES and head[MAGIC_OFFSET] < 2 else None
 
     def _lead_of(self, position: int, above: int) -> _Lead:
-        """What headers from `position` on lead to."""
+        """Follow headers from `position` on, and return where they lead."""
         chain: list[int] = []
         lead = _Lead.NOWHERE
         while len(chain) < _LONGEST_CHAIN and position not in self._leads:
             chain.append(position)
             size = self._claimed_size(position, above)
             if size is None:
-                # That a header leads to the file's end may be chance. That two do, one after the other, is less so.
+                # One header may lead to the end of the file by chance; two in a row hardly do.
                 may_end = len(chain) > 1 or not self._to_file_end
                 if may_end and position <= self._limit and self._is_border(position, above):
                     lead = _Lead.BORDER
@@ -295,7 +295,7 @@ class Regions:
         return lead
 
     def _claimed_size(self, position: int, above: int) -> int | None:
-        """The size that a header at `position` claims, if its offset fits; whatever else it says may be wrong."""
+        """The size given by a header at `position` if its offset fits; its other fields are not checked."""
         head = self._source.read(position, MAGIC_OFFSET + 1) if position < self._limit else b""
         if len(head) <= MAGIC_OFFSET or head[MAGIC_OFFSET] > 2:
             return None
@@ -304,9 +304,9 @@ class Regions:
         return LOG_OVERHEAD + length if fits and above < offset < self._bound else None
 
     def _is_border(self, position: int, above: int | None) -> bool:
-        """Whether the file ends at `position`, or nothing follows but zeros, or a batch that the file's end cuts.
+        """Whether the data ends at `position`: the range ends, only zeros follow, or a torn batch begins.
 
-        The last only if `above` is given: where a good batch follows, the end of the file cuts another one.
+        A torn batch counts only if `above` is given. If a valid batch follows, any torn batch comes after that one.
         """
         if position == self._limit or not self._to_file_end:
             return position == self._limit
@@ -316,12 +316,12 @@ class Regions:
 
 
 class _Trail:
-    """Compares the checksum of a batch whose length may lie for one end after another, each above the one before.
+    """Tries the checksum of a batch with an untrusted length at increasing ends, reading each byte once.
 
     Attributes
     ----------
     start : int
-        Where the batch begins.
+        The position where the batch begins.
     """
 
     def __init__(self, source: LocalFile, position: int) -> None:
@@ -336,7 +336,7 @@ class _Trail:
         self._wanted = self._rule.stored(head) if magic in _LEAST_LENGTHS else None
 
     def ends_at(self, end: int) -> bool:
-        """Whether the checksum is right if the batch ends at `end`."""
+        """Whether the checksum is correct if the batch ends at `end`."""
         if self._wanted is None or end < self._least or end - self.start > _LONGEST_TRIED:
             return False
         while self._reached < end:

@@ -1,4 +1,4 @@
-"""How a file ends, and where reading goes on behind a bad region."""
+"""How a file ends, and the search for the next valid batch."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 _WINDOW_SIZE = 1 << 20
 _FIRST_WINDOW_SIZE = 1 << 12
 _MOST_CHECKED = 4 << 30
-"""Bytes read in search of the next batch: bytes made to look like one header after another must not take hours."""
+"""Limit on the bytes read in one search: crafted headers must not keep it busy for hours."""
 _LEAST_COMPARED, _MOST_TIMES_COMPARED = 64 << 20, 64
-"""What may be compared in a window, in bytes and times its size, before the rest of it is passed over."""
+"""Limit on the bytes checksummed in a window, in bytes plus a multiple of its size; the rest is skipped."""
 _LARGE, _MOST_LARGE = 64 << 20, 16
-"""Batches from this size on are tried so often: noise made to look like them must not hide what is behind it."""
+"""Size of a large batch, and limit on the tries of such: noise that looks like them must not hide what follows."""
 FEWEST_ZEROS = 16
-"""As many zeros at the end of a bad batch as are taken for a part that was not written."""
+"""A bad batch that ends with at least this many zeros may not have been written completely."""
 _WIDEST_SEGMENT = 1 << 32
-"""A segment spans at most 2^31-1 offsets (``LogSegment``), old ones a little more; used to tell noise from headers."""
+"""A segment spans at most 2^31-1 offsets (``LogSegment``), old ones a little more. Separates headers from noise."""
 
 
 def is_zero_to_end(source: LocalFile, position: int) -> bool:
-    """Whether nothing but zeros follow: the space that a preallocated segment did not use."""
+    """Whether only zeros follow, as in the unused space of a preallocated segment."""
     size = _FIRST_WINDOW_SIZE
     buffer = bytearray(size)
     position = source.next_data(position)
@@ -48,7 +48,7 @@ def is_zero_to_end(source: LocalFile, position: int) -> bool:
 
 
 def end_of_data(source: LocalFile, start: int, end: int) -> int:
-    """Behind the last byte in [start, end) that is not zero; `start` if there is none."""
+    """The position after the last nonzero byte in [start, end); `start` if there is none."""
     while end > start:
         size = min(_WINDOW_SIZE, end - start)
         data = source.read(end - size, size).rstrip(b"\0")
@@ -59,10 +59,10 @@ def end_of_data(source: LocalFile, start: int, end: int) -> int:
 
 
 def ends_half_written(source: LocalFile, position: int) -> bool:
-    """Whether the batch at `position`, which is bad, is one that was not yet written to its end.
+    """Whether the bad batch at `position` was not written completely.
 
-    In a preallocated segment its end is then zero, like everything behind it. A few zeros prove nothing: an
-    uncompressed batch may well end with them. Nor does a file that ends with the batch.
+    In a preallocated segment the missing part is zero, like everything after it. A few zeros prove nothing, because an
+    uncompressed batch may end with them. Neither does a file that ends with the batch.
     """
     head = source.read(position, LOG_OVERHEAD)
     start = end = position + LOG_OVERHEAD
@@ -82,10 +82,19 @@ def next_sound_entry(
     begin_before: int | None = None,
     most_read: int | None = None,
 ) -> int | None:
-    """The first position in [start, end) where a batch begins, with a right checksum and offsets that fit.
+    """Return the first position in [start, end) of a batch with a correct checksum and fitting offsets, None if none.
 
-    With `begin_before` it has to begin before that position, and to end at `end` at the latest as ever. The search
-    ends when so much was read of the file in all as `most_read` says.
+    Parameters
+    ----------
+    source : LocalFile
+    start, end : int
+        The batch begins at or after `start` and ends at or before `end`.
+    above, bound : int
+        Its offsets are above `above` and below `bound`.
+    begin_before : int, optional
+        It also begins before this position.
+    most_read : int, optional
+        Give up when `source.bytes_read` exceeds this.
     """
     stop = end if begin_before is None else min(end, begin_before)
     finder = EntryFinder(decoder.C_FUNCTIONS, LARGEST_CHECKED)
@@ -102,7 +111,7 @@ def next_sound_entry(
             with window.view(at, at + LOG_OVERHEAD) as head:
                 length = int.from_bytes(head[8:], "big")
             if length > _LARGE:
-                # They are counted, and have no part in what a window may cost.
+                # Large batches have a limit of their own and do not count against the window's.
                 large_left, left = large_left - 1, finder.left + LOG_OVERHEAD + length
                 finder = EntryFinder(decoder.C_FUNCTIONS, LARGEST_CHECKED if large_left else _LARGE)
                 finder.left = left
@@ -113,14 +122,14 @@ def next_sound_entry(
 
 
 def begins_like_a_segment(source: LocalFile, least: int) -> bool:
-    """Whether the file's first bytes can be the header of a batch that the end of the file cuts."""
+    """Whether the file's first bytes can be the header of a torn batch."""
     head = source.read(0, LOG_OVERHEAD)
     offset = int.from_bytes(head[:8], "big", signed=True)
     return len(head) < LOG_OVERHEAD or least <= offset < least + _WIDEST_SEGMENT
 
 
 def begins_cut(source: LocalFile, position: int, above: int) -> bool:
-    """Whether a header of a fitting offset is at `position`, whose batch the end of the file cuts."""
+    """Whether a torn batch with a fitting offset begins at `position`."""
     head = source.read(position, MAGIC_OFFSET + 1)
     offset = int.from_bytes(head[:8], "big", signed=True)
     size = LOG_OVERHEAD + int.from_bytes(head[8:LOG_OVERHEAD], "big", signed=True)
@@ -130,12 +139,12 @@ def begins_cut(source: LocalFile, position: int, above: int) -> bool:
 
 
 def not_a_segment(source: LocalFile) -> KafkaLogError:
-    """The error for a file that holds no batch at all and does not begin like one.
+    """Return the error for a file that contains no batch and does not begin like one.
 
     Raises
     ------
     UnsupportedFormatError
-        It is a segment of Redpanda: that is no damage, which a mode may pass over.
+        The file is a segment of Redpanda. This is not damage, so no mode skips it.
     """
     head = source.read(0, V2_HEADER_SIZE)
     if _is_redpanda(head, source.size):
@@ -156,7 +165,7 @@ def not_a_segment(source: LocalFile) -> KafkaLogError:
 
 
 def _is_redpanda(head: bytes, file_size: int) -> bool:
-    """Redpanda's header is little-endian: header CRC, size, base offset, type, ... (``model/record.h``)."""
+    """Whether a header is Redpanda's, little-endian: header CRC, size, base offset, type (``model/record.h``)."""
     if len(head) < V2_HEADER_SIZE:
         return False
     size = int.from_bytes(head[4:8], "little")

@@ -1,4 +1,4 @@
-"""What can be trusted of a segment at a place, and the verdict on what is wrong there."""
+"""What is known at a position of a segment, and the verdict on what is wrong there."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What can be trusted where reading goes on.
+    """What can be trusted at the position where reading continues.
 
     Attributes
     ----------
     position : int
-        Where the next batch is expected.
+        The position where the next batch is expected.
     above : int
-        The last offset before it: the next batch's offsets have to be above.
+        The last offset before `position`; the next batch's offsets are above it.
     before : int
-        The last offset before the batch that ends at `position`, for when that one's offset turns out to be wrong.
+        The last offset before the batch that ends at `position`, used if that batch's offset proves wrong.
     magic : int or None
-        Of the last header that was walked; None if none was.
+        The magic of the last header read, None before the first.
     is_after_damage : bool
-        Whether what ends at `position` is damage, so that nothing tells which offset comes next.
+        Whether damage ends at `position`, so that the next offset is unknown.
     is_cleared : bool
-        Whether the batch at `position` was found to be right although the next one's offset contradicts it.
+        Whether the batch at `position` was found valid although the next one's offset contradicts it.
     """
 
     position: int
@@ -40,26 +40,26 @@ class Trust:
     is_cleared: bool = False
 
     def moved(self, position: int, *, is_after_damage: bool = False) -> Trust:
-        """The same offsets at a later position."""
+        """Return the same offsets at a later position."""
         return replace(self, position=position, is_after_damage=is_after_damage, is_cleared=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why the walk through a window's headers ended after the entries that it holds now.
+    """Why the walk through a window's headers stopped.
 
     Attributes
     ----------
     code : int
-        Of the core: END if the window's end is that of an entry.
+        A code of the core; END if the window ends with an entry.
     magic : int or None
-        Of the last header that was walked, here or before.
+        The magic of the last header read, in this window or before.
     next_size : int
-        The size of the next entry if `code` is INCOMPLETE: it passes the window's end, or is larger than allowed.
+        The size of the next entry if `code` is INCOMPLETE: it extends past the window, or is larger than allowed.
     is_whole : bool
-        Whether the next entry is larger than allowed and the window holds all of it.
+        Whether the next entry is larger than allowed and is completely in the window.
     is_doubted : bool
-        Whether the next entry's offsets are contradicted by the entry after it.
+        Whether the offsets of the next entry contradict those of the entry after it.
     """
 
     code: int
@@ -71,16 +71,16 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is wrong at a place, and where reading goes on.
+    """What is wrong at a position, and where reading continues.
 
     Attributes
     ----------
     damage : Damage or None
         None if nothing is wrong.
     trust : Trust or None
-        What is known where reading goes on; None if it ends here.
+        What is known where reading continues; None if reading ends.
     is_inside : bool
-        Whether the next entry of the same window follows there.
+        Whether reading continues with the next entry of the same window.
     """
 
     damage: Damage | None
@@ -89,31 +89,31 @@ class Verdict:
 
 
 class Faults(Protocol):
-    """Walks the headers of a format's entries, and judges what is no good entry.
+    """Walks the entry headers of one format, and judges bytes that are not a valid entry.
 
     Attributes
     ----------
     entries : Entries
-        Of the window that was walked last.
+        The entries of the last window walked.
     """
 
     @property
     def entries(self) -> Entries: ...  # noqa: D102
 
     def walk(self, window: Window, trust: Trust) -> Stop:
-        """Find the entries of a window, up to one that is larger than allowed or has a doubtful offset."""
+        """Find the entries of a window, up to one that is larger than allowed or has a contradictory offset."""
         ...
 
     def bad_entry(self, at: Trust, index: int, code: int, error: KafkaLogError | None) -> Verdict:
-        """Judge the entry of this number, in which the decoder met `code` or `error`; `at` is its beginning."""
+        """Judge the entry `index`, which begins at `at` and which the decoder rejected with `code` or `error`."""
         ...
 
     def at_stop(self, at: Trust, stop: Stop) -> Verdict:
-        """Judge the place where a walk ended for another reason than the window's end."""
+        """Judge the position where a walk stopped before the end of the window."""
         ...
 
     def next_offset(self, at: Trust) -> int | None:
-        """The offset that comes next at the range's end; None if nothing tells it."""
+        """Return the offset that follows the range; None if it is unknown."""
         ...
 
 
@@ -123,10 +123,10 @@ class WindowTrust:
     Parameters
     ----------
     start : Trust
-        What was known at the window's first byte.
+        What is known at the window's first byte.
     entries : Entries
     magic : int or None
-        Of the last header that was walked.
+        The magic of the last header read.
     """
 
     def __init__(self, start: Trust, entries: Entries, magic: int | None) -> None:
@@ -136,7 +136,7 @@ class WindowTrust:
         self._corrected: dict[int, int] = {}
 
     def at(self, index: int) -> Trust:
-        """What is known before the entry of this number, or after the last one."""
+        """Return what is known before the entry `index`; the number of entries stands for the end of the last one."""
         entries, start = self._entries, self._start
         if entries.count == 0:
             return start
@@ -144,7 +144,7 @@ class WindowTrust:
         return Trust(start.position + place, self._offset_before(index), self._offset_before(index - 1), self._magic)
 
     def correct(self, index: int, above: int) -> None:
-        """The last offset before the entry of this number is `above`, whatever the header before it says."""
+        """Use `above` as the last offset before the entry `index`, in place of the previous header's offset."""
         self._corrected[index] = above
 
     def _offset_before(self, index: int) -> int:

@@ -1,1 +1,1 @@
-"""The files beside a segment: its indexes, its transaction index and snapshots of producers."""
+"""The files beside a segment: its indexes, its transaction index and producer snapshots."""

@@ -1,10 +1,10 @@
-"""The sparse indexes beside a segment: hints where to begin, never trusted.
+"""The sparse indexes beside a segment: hints where to start reading, never trusted.
 
 Both files are sorted entries without a checksum, relative to the segment's base
-offset; the active segment's are preallocated and end in zeros (``OffsetIndex``,
-``TimeIndex``). An entry is looked up by halving, and whoever uses it proves it
-against the segment. A file that is missing, empty or unreadable has no entries;
-a length that is no multiple of the entry size loses the odd bytes.
+offset; those of the active segment are preallocated and end with zeros
+(``OffsetIndex``, ``TimeIndex``). Entries are found by binary search, and the caller
+verifies them against the segment. A missing, empty or unreadable file has no
+entries. Bytes after the last complete entry are ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OffsetEntry:
-    """A batch with an offset at or below `offset` begins at `position`."""
+    """A batch that begins at `position` and starts at or below `offset`."""
 
     offset: int
     position: int
@@ -32,14 +32,14 @@ class OffsetEntry:
 
 @dataclass(frozen=True, slots=True)
 class TimeEntry:
-    """Up to `offset` no timestamp is above `timestamp_ms`."""
+    """No record up to `offset` has a timestamp above `timestamp_ms`."""
 
     timestamp_ms: int
     offset: int
 
 
 class _Index:
-    """Fixed-size entries in a file, `layout` each; the last field of a padding entry and all before are zero."""
+    """A file of fixed-size entries in `layout`; a padding entry has only zeros."""
 
     layout: struct.Struct
 
@@ -51,7 +51,7 @@ class _Index:
             try:
                 self._file = LocalFile(path)
             except LogDirError:
-                # An index that cannot be read costs time and no rows: the segment itself is walked instead.
+                # An unreadable index costs time but no rows: the segment is walked instead.
                 self._file = None
         self.count = self._file.size // self.layout.size if self._file else 0
 
@@ -59,16 +59,17 @@ class _Index:
         assert self._file is not None
         data = self._file.read(number * self.layout.size, self.layout.size)
         self.bytes_read += len(data)
-        # A broker cuts the unused part of an index off when it begins another segment, which may be just now.
+        # A broker truncates the unused part of an index when it rolls the segment, which may happen meanwhile.
         if len(data) < self.layout.size:
             return 0, 0
         first, second = self.layout.unpack(data)
         return first, second
 
     def last_where(self, holds: Callable[[int, int], bool]) -> tuple[int, int] | None:
-        """The last entry for which `holds` is true, if it is true up to some entry and false from there on.
+        """Return the last entry for which `holds` is true, by binary search.
 
-        None as well if the entries looked at on the way, its neighbours among them, do not rise: it is no index then.
+        None if there is none, or if the entries examined, which include its neighbours, are not in ascending order:
+        then the index is corrupt.
         """
         low, high = 0, self.count
         best: tuple[int, int] | None = None
@@ -109,12 +110,12 @@ class OffsetIndex(_Index):
     layout = OFFSET_INDEX_ENTRY
 
     def at_or_below(self, offset: int) -> OffsetEntry | None:
-        """The last entry whose offset is at or below `offset`."""
+        """Return the last entry whose offset is at or below `offset`."""
         relative = offset - self.base_offset
         return self._entry(self.last_where(lambda found, _: found <= relative))
 
     def before(self, position: int) -> OffsetEntry | None:
-        """The last entry whose position is below `position`."""
+        """Return the last entry whose position is below `position`."""
         return self._entry(self.last_where(lambda _, found: found < position))
 
     def _entry(self, raw: tuple[int, int] | None) -> OffsetEntry | None:
@@ -129,6 +130,6 @@ class TimeIndex(_Index):
     layout = TIME_INDEX_ENTRY
 
     def below(self, timestamp_ms: int) -> TimeEntry | None:
-        """The last entry whose timestamp is below `timestamp_ms`."""
+        """Return the last entry whose timestamp is below `timestamp_ms`."""
         raw = self.last_where(lambda found, _: found < timestamp_ms)
         return None if raw is None or raw[1] < 0 else TimeEntry(raw[0], self.base_offset + raw[1])

@@ -1,4 +1,4 @@
-"""Small files beside a segment that are read as a whole."""
+"""Small files beside a segment, read as a whole."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from kafkalog_source.errors import LogDirError
 from kafkalog_source.segment.source import LocalFile
 
 _MOST_BYTES = 64 << 20
-"""More than a broker ever writes to one of them; what is larger is not what its name says."""
+"""A broker never writes more to one of them; a larger file is not a side file."""
 
 
 class SideFileError(Exception):
-    """A side file is not what its name says; the message says why."""
+    """A side file that cannot be used; the message says why."""
 
 
 def read_file(path: str) -> bytes:
-    """All of a side file.
+    """Return the content of a side file.
 
     Raises
     ------
@@ -23,17 +23,17 @@ def read_file(path: str) -> bytes:
     """
     with LocalFile(path) as source:
         if source.size > _MOST_BYTES:
-            raise LogDirError(f"it has {source.size} bytes", file=path, expected=f"at most {_MOST_BYTES}")
+            raise LogDirError(f"its size is {source.size} bytes, expected at most {_MOST_BYTES}", file=path)
         return source.read(0, source.size)
 
 
 def read_side_file(path: str) -> bytes:
-    """All of a side file that is used only if it is sound.
+    """Return the content of a side file that is used only if it is sound.
 
     Raises
     ------
     SideFileError
-        It cannot be read, or is too large to be one.
+        The file cannot be read, or is too large to be a side file.
     """
     try:
         return read_file(path)

@@ -1,1 +1,1 @@
-"""Segments of Kafka 0.7, whose offsets are positions in the log."""
+"""Segments of Kafka 0.7, in which an offset is a position in the log."""

@@ -1,8 +1,8 @@
-"""Kafka 0.7: message headers in order, and the proof that a message begins at a place.
+"""Kafka 0.7: message headers in order, and the proof that a message begins at a position.
 
-Nothing in a message says where it stands, and its checksum covers the payload
-alone. So the proof is weaker than for later formats: bytes inside a payload that
-are a message of Kafka 0.7 themselves cannot be told from the log's own.
+A message does not store its position, and its checksum covers only the payload.
+So the proof is weaker than for later formats: a message of Kafka 0.7 inside a
+payload cannot be distinguished from one of the log.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ _PROOF_MESSAGES = 4
 
 @dataclass(frozen=True, slots=True)
 class MessageHeader07(EntryHeader):
-    """The header of a top-level message of Kafka 0.7; both offsets are its own."""
+    """The header of a top-level message of Kafka 0.7; both offsets are its position in the log."""
 
     @property
     def next_offset(self) -> int:
-        """Where the message behind it stands."""
+        """The offset of the message after it."""
         return self.first_offset + self.size
 
 
 def check_reach(path: str, base_offset: int, size: int) -> None:
-    """Refuse a segment whose positions pass what an offset can be."""
+    """Raise CorruptBatchError for a segment whose positions exceed the largest possible offset."""
     if base_offset + size > MAX_OFFSET:
         raise CorruptBatchError(
-            "the positions in this segment pass the largest offset there is",
+            "the positions in this segment exceed the largest possible offset",
             file=path,
             found=f"base offset {base_offset} and {size} bytes",
-            expected=f"an end at {MAX_OFFSET} at most",
-            remedy="The name of a Kafka 0.7 segment is its position in the log: check it",
+            expected=f"an end at or below {MAX_OFFSET}",
+            remedy="The name of a Kafka 0.7 segment is its position in the log: check the name",
         )
 
 
 class MessageWalk07:
-    """The `HeaderWalk` of messages of Kafka 0.7, of which none begins at or above offset `stop`."""
+    """The `HeaderWalk` of messages of Kafka 0.7, up to the first at or above offset `stop`."""
 
     def __init__(self, base_offset: int, bound: int, stop: int = MAX_OFFSET) -> None:
         self.entries: Entries07 = Entries07(least=base_offset, bound=bound, stop=stop)
@@ -75,7 +75,7 @@ class MessageWalk07:
 
 
 def walk_headers_07(source: LocalFile, start: int, base_offset: int, bound: int) -> Iterator[EntryHeader]:
-    """The headers from position `start` on, up to the end of the file or the first that is no header."""
+    """Yield the headers from position `start` on, up to the end of the file or the first invalid one."""
     for run in walk_runs(source, start, MessageWalk07(base_offset, bound)):
         for index in range(run.count):
             yield run.header(index)
@@ -84,12 +84,12 @@ def walk_headers_07(source: LocalFile, start: int, base_offset: int, bound: int)
 def walk_to_07(
     source: LocalFile, start: int, base_offset: int, bound: int, stop: int = MAX_OFFSET
 ) -> tuple[int, EntryHeader | None]:
-    """Walk from position `start` to the first message at or above offset `stop`, or to where none begins.
+    """Walk from position `start` to the first message at or above offset `stop`, or to the first invalid header.
 
     Returns
     -------
     tuple of (int, EntryHeader or None)
-        The position reached and the header before it. Other headers cost no Python object.
+        The position reached and the last header before it. No Python object is created for other headers.
     """
     last: EntryHeader | None = None
     for run in walk_runs(source, start, MessageWalk07(base_offset, bound, stop)):
@@ -98,7 +98,7 @@ def walk_to_07(
 
 
 def read_header_07(source: LocalFile, position: int, base_offset: int, bound: int) -> MessageHeader07 | None:
-    """The header at `position`, or None where none can be, or where it passes the end of the file or `bound`."""
+    """Return the header at `position`; None if it is invalid or its message exceeds the file or `bound`."""
     header = _header_in(source.read(position, _LENGTH_SIZE + 2), position, base_offset)
     if header is None or header.size > source.size - position or header.next_offset > bound:
         return None
@@ -106,7 +106,7 @@ def read_header_07(source: LocalFile, position: int, base_offset: int, bound: in
 
 
 def _header_in(head: bytes, position: int, base_offset: int) -> MessageHeader07 | None:
-    """The header at the beginning of some bytes, or None where none can be, wherever its message ends."""
+    """Return the header at the start of `head`, wherever its message ends; None if it is invalid."""
     if len(head) < _LENGTH_SIZE + 1:
         return None
     length, magic = struct.unpack_from(">ib", head)
@@ -125,7 +125,7 @@ def _header(base_offset: int, position: int, size: int, magic: int, attributes: 
 
 
 def message_is_sound(source: LocalFile, position: int, end: int) -> bool:
-    """Whether what lies in [position, end) is a message with a right checksum, whatever its length says."""
+    """Whether [position, end) is a message with a correct checksum, whatever its length field says."""
     if end - position > LARGEST_CHECKED:
         return False
     message = source.read(position, end - position)
@@ -135,7 +135,7 @@ def message_is_sound(source: LocalFile, position: int, end: int) -> bool:
 
 
 def sound_header_at(source: LocalFile, position: int, base_offset: int, bound: int) -> MessageHeader07 | None:
-    """The header of the message at `position`, if one begins there whose checksum is right."""
+    """Return the header of the message at `position`; None unless one with a correct checksum begins there."""
     header = read_header_07(source, position, base_offset, bound)
     if header is None or not message_is_sound(source, position, position + header.size):
         return None
@@ -155,15 +155,15 @@ def message_begins_at(source: LocalFile, position: int, base_offset: int, bound:
 
 
 class Proof:
-    """What the right checksums of neighbouring messages cover.
+    """Counts how much payload the correct checksums of consecutive messages cover.
 
-    The checksum of nothing is zero, so that a message with an empty payload proves little: some zeros and a five look
-    like one. The messages behind it have to be right too, until enough was compared.
+    The checksum of an empty payload is zero, so a message without payload proves little: a few zeros and a length of 5
+    look like one. The messages after it have to be valid too, until enough payload is covered.
 
     Parameters
     ----------
     needed : int, optional
-        Bytes of payload that are enough; by default so many messages are enough too.
+        Payload bytes that are enough. By default a few bytes are enough, or a few messages.
     """
 
     def __init__(self, needed: int | None = None) -> None:
@@ -173,17 +173,17 @@ class Proof:
         self._messages = 0
 
     def add(self, header: MessageHeader07) -> None:
-        """Take one more message into account."""
+        """Count one more message."""
         self._payload_bytes += header.size - SMALLEST_SIZE - header.magic
         self._messages += 1
 
     @property
     def is_enough(self) -> bool:
-        """Whether this is more than chance."""
+        """Whether the messages so far cannot be chance."""
         by_count = self._messages_needed is not None and self._messages >= self._messages_needed
         return by_count or self._payload_bytes >= self._needed
 
     @property
     def is_enough_at_end(self) -> bool:
-        """The same if the file ends where the last of them does."""
+        """As `is_enough`, if the file ends with the last message."""
         return self.is_enough or (self._messages_needed is not None and self._messages > 1)

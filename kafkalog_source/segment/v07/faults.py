@@ -1,7 +1,7 @@
-"""What is wrong where no good message of Kafka 0.7 is, and where reading goes on after it.
+"""What is wrong where no valid message of Kafka 0.7 is found, and where reading continues.
 
-No offsets are stored that would have to rise, so a length that lies leads to bytes that are no message and may look
-like one. Where a checksum is wrong the length is therefore not believed without proof.
+Messages store no offsets that would have to increase, so a corrupt length leads to bytes that may look like a message.
+Where a checksum is wrong, the length is therefore not trusted without proof.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from kafkalog_source.segment.damage.description import Damage, Kind, too_large_e
 from kafkalog_source.segment.damage.tail import is_zero_to_end
 from kafkalog_source.segment.damage.trust import Stop, Verdict
 from kafkalog_source.segment.v07.entries import check_reach, message_begins_at, message_is_sound
+from kafkalog_source.segment.v07.found import found_in_message
 from kafkalog_source.segment.v07.resync import Resync
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class MessageFaults07:
     source : LocalFile
     span : Span
     largest_batch : int
-        A message of more bytes is refused.
+        Limit on the size of a message, in bytes.
     """
 
     def __init__(self, source: LocalFile, span: Span, largest_batch: int) -> None:
@@ -80,7 +81,7 @@ class MessageFaults07:
         return self._no_message(at, stop.code)
 
     def next_offset(self, at: Trust) -> int | None:
-        """See `Faults`. Offsets are positions: where the file ends is known without reading it."""
+        """See `Faults`. Always None: offsets are positions, so the size of the file already gives the next one."""
         return None
 
     def _too_large(self, at: Trust, stop: Stop) -> Verdict:
@@ -91,9 +92,9 @@ class MessageFaults07:
         return Verdict(self._damage(at.position, end, Kind.DAMAGED, stop.code, error), at.moved(end))
 
     def _true_end(self, at: int, end: int) -> int:
-        """Where reading goes on after the message at `at`, whose checksum is wrong and whose length says `end`."""
+        """Where reading continues after the message at `at`, whose checksum is wrong and whose length gives `end`."""
         if self._is_border(end):
-            # In a log of messages of one size, a length that lies often leads to where another message begins.
+            # In a log of messages of equal size, a corrupt length often leads to the start of another message.
             return self._resync.own_end(at, end)
         return self._resync.behind(at, self._span.end) or self._span.end
 
@@ -106,7 +107,7 @@ class MessageFaults07:
         )
 
     def _no_message(self, at: Trust, code: int) -> Verdict:
-        """Judge a place where no whole message begins."""
+        """Judge a position where no complete message begins."""
         source, span, position = self._source, self._span, at.position
         if span.to_file_end and is_zero_to_end(source, position):
             return Verdict(None, at.moved(span.end))
@@ -119,8 +120,12 @@ class MessageFaults07:
         return Verdict(damage, at.moved(end))
 
     def _damage(self, position: int, end: int, kind: Kind, code: int, error: KafkaLogError | None) -> Damage:
-        """Describe the damage in [position, end), in which every offset may be one that is lost."""
-        reason, expected, found = (*problem_of_07(code), None) if error is None else words_of(error)
+        """Describe the damage in [position, end); any offset in it may be lost."""
+        if error is None:
+            reason, expected = problem_of_07(code)
+            found = found_in_message(self._source, position, self._span.end, code)
+        else:
+            reason, expected, found = words_of(error)
         first, last = self._base + position, self._base + end - 1
         return Damage(self._source.path, position, end - position, kind, reason, expected, error, first, last, found)
 
@@ -131,6 +136,6 @@ def _not_a_segment(source: LocalFile) -> UnsupportedFormatError:
         file=source.path,
         position=0,
         found=f"{source.size} bytes",
-        expected="messages of Kafka 0.7, as the name's ending says",
-        remedy="Segments of Kafka 0.8 and later are named .log",
+        expected="messages of Kafka 0.7, by the file name's extension",
+        remedy="Segments of Kafka 0.8 and later have the extension .log",
     )

@@ -1,4 +1,4 @@
-"""Where an offset begins in a segment of Kafka 0.7, which has no index: an offset is a position."""
+"""Seeking in a segment of Kafka 0.7, which has no index: an offset is a position."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 class Seeker07(Seeker):
-    """Looks places up in one segment of Kafka 0.7, which it holds open."""
+    """A `Seeker` for one segment of Kafka 0.7, which it keeps open."""
 
     def __init__(self, place: SegmentPlace) -> None:
         super().__init__(place)
         check_reach(place.path, place.least, self.source.size)
 
     def start_of(self, offset: int) -> int:
-        """The position of the first message at or above `offset`; if all lie below it, where they end.
+        """Return the position of the first message at or above `offset`, or the end of the messages if all are below.
 
-        Headers are walked to it, because no checksum proves that a message begins at `offset` itself: the messages of
-        a set may lie in it as they are. Where headers end too soon, reading begins behind the last of them, to find out
-        what is there; and if the last one reaches over `offset` and is damaged, reading begins with it.
+        Headers are walked to it, because no checksum proves that a message begins at `offset` itself: a set may store
+        its messages uncompressed. If the walk stops early, reading begins after the last header, so that the damage
+        there is reported. If the last message extends past `offset` and is damaged, reading begins with it.
         """
         end, last = self._reach(0, offset)
         if last is not None and last.next_offset > offset and not message_is_sound(self.source, last.position, end):
@@ -42,10 +42,10 @@ class Seeker07(Seeker):
         return end
 
     def last_header(self, *, behind_damage: bool = False) -> EntryHeader | None:
-        """The last header that can be reached, with `behind_damage` also behind damage; None for a file without one."""
+        """Return the last header that can be reached, also past damage with `behind_damage`; None if there is none."""
         end, header = self._reach(0)
         while behind_damage:
-            resumed = self._behind_damage(end, 0)
+            resumed = self._resumed(end, 0)
             if resumed is None:
                 break
             end, later = self._reach(resumed)
@@ -53,7 +53,7 @@ class Seeker07(Seeker):
         return header
 
     def cuts(self, start: int, end: int, size: int) -> Iterator[Cut]:
-        """Places in (start, end) that cut it into pieces of about `size` bytes, found by walking headers."""
+        """Yield cuts of (start, end) into pieces of about `size` bytes, found by walking headers."""
         while end - start > size:
             reached, last = self._reach(start, self.place.least + start + size + 1)
             cut = self._proved(reached if last is None or last.position <= start else last.position)
@@ -63,9 +63,9 @@ class Seeker07(Seeker):
             start = cut
 
     def _proved(self, position: int) -> int | None:
-        """The first place from `position` on where a message proves to begin.
+        """Return the first position from `position` on where a message provably begins.
 
-        At a header that only seems to be one, two pieces would read half a message each.
+        A cut at anything else would split a message between two pieces.
         """
         for header in self._walk(position):
             if message_begins_at(self.source, header.position, self.place.least, self.place.bound):
@@ -76,13 +76,13 @@ class Seeker07(Seeker):
         return walk_to_07(self.source, position, self.place.least, self.place.bound, stop)
 
     def _refuting(self, held: EntryHeader, end: int, above: int) -> EntryHeader | None:
-        """A position cannot contradict another one."""
+        """None: offsets are positions, so they cannot contradict each other."""
         return None
 
     def _walk(self, position: int, least: int | None = None) -> Iterator[EntryHeader]:
         return walk_headers_07(self.source, position, self.place.least, self.place.bound)
 
-    def _behind_damage(self, position: int, above: int) -> int | None:
+    def _resumed(self, position: int, above: int) -> int | None:
         if position >= self.source.size or is_zero_to_end(self.source, position):
             return None
         return Resync(self.source, self.place.least, self.place.bound).behind(position, self.source.size)

@@ -23,6 +23,7 @@ from tests.builders.compress import (
     zstd_frames,
     zstd_plain_frame,
 )
+from tests.reference.checksums import xxh32
 
 TEXT = b"".join(b"record %d, " % number for number in range(30_000))
 CODECS = ["gzip", "snappy", "lz4", "zstd"]
@@ -128,7 +129,7 @@ def test_zstd_frames_may_have_skippable_ones_between_them() -> None:
 
 @pytest.mark.parametrize("behind", [b"x", bytes(8), b"\x28\xb5\x2f\xfd", struct.pack("<II", 0x184D2A50, 99)])
 def test_what_follows_a_zstd_frame_must_be_a_frame(behind: bytes) -> None:
-    with pytest.raises(CodecError, match="zstd"):
+    with pytest.raises(CodecError, match=r"zstd payload is damaged: (a frame is truncated|no frame begins at byte )"):
         unpack("zstd", zstd_frames(TEXT) + behind)
 
 
@@ -221,6 +222,20 @@ def test_broken_snappy_is_refused(payload: bytes) -> None:
         unpack("snappy", payload)
 
 
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        (xerial_block(-7, b"x" * 50), r"a block's length is invalid \(found -7, expected 0 to 50\)"),
+        (xerial_block(51, b"x" * 50), r"a block's length is invalid \(found 51, expected 0 to 50\)"),
+        (b"\xff\xff\x07" + b"x" * 7, r"claims more .*\(found 131071 bytes, expected at most 240\)"),
+        (b"\xff" * 6, r"no valid length \(expected a varint of at most 5 bytes\)"),
+    ],
+)
+def test_broken_snappy_shows_the_length_and_what_is_allowed(payload: bytes, words: str) -> None:
+    with pytest.raises(CodecError, match=words):
+        unpack("snappy", payload)
+
+
 LZ4: dict[str, Callable[[bytes], bytes]] = {
     "stored blocks": lambda data: lz4_frame(data, compress_blocks=False),
     "blocks of 4 MiB": lambda data: lz4_frame(data, block_size_code=7),
@@ -238,17 +253,29 @@ def test_lz4_in_all_of_its_forms(form: str, size: int) -> None:
     assert unpack("lz4", LZ4[form](TEXT[:size])) == TEXT[:size]
 
 
+OLD_HEADER = lz4_frame(b"", old_header_checksum=True)
+RIGHT = xxh32(OLD_HEADER[4:6]) >> 8 & 0xFF
+HEADER_CHECKSUM = f"header checksum is wrong .found stored 0x{OLD_HEADER[6]:02x}, computed 0x{RIGHT:02x}"
+
+
 @pytest.mark.parametrize(
     ("spoiled", "words"),
     [
         (lambda: lz4_frame(TEXT, independent=False), "linked"),
-        (lambda: lz4_frame(TEXT, old_header_checksum=True), "header checksum"),
+        (lambda: lz4_frame(TEXT, old_header_checksum=True), HEADER_CHECKSUM),
         (lambda: lz4_frame(TEXT, block_size_code=3), "block size"),
         (lambda: b"\0" + lz4_frame(TEXT)[1:], "begin"),
         (lambda: struct.pack("<II", 0x184D2A50, 0) + lz4_frame(TEXT), "begin"),
-        (lambda: lz4_frame(b"")[:-1], "cut"),
-        (lambda: lz4_frame(TEXT, block_checksums=True)[:-5], "cut"),
-        (lambda: lz4_frame(b"")[:7] + struct.pack("<I", 65_537) + bytes(70_000), "larger than"),
+        (lambda: lz4_frame(b"")[:-1], "truncated before its end mark"),
+        (
+            lambda: lz4_frame(b"")[:7] + struct.pack("<I", 9) + b"12345678",
+            r"a block is truncated \(found 8 bytes, expected 9 bytes\)",
+        ),
+        (lambda: lz4_frame(TEXT, block_checksums=True)[:-5], "a block is truncated"),
+        (
+            lambda: lz4_frame(b"")[:7] + struct.pack("<I", 65_537) + bytes(70_000),
+            "larger than .*found 65537 bytes, expected at most 65536",
+        ),
         (lambda: lz4_frame(b"")[:7] + struct.pack("<I", 5) + b"\xff" * 5 + bytes(4), "decompress"),
     ],
 )
@@ -266,8 +293,10 @@ def test_the_old_lz4_header_checksum_is_taken_in_v0_alone() -> None:
 
 def test_a_wrong_lz4_block_checksum_is_refused() -> None:
     payload = bytearray(lz4_frame(TEXT[:100], block_checksums=True))
+    stored = int.from_bytes(payload[-8:-4], "little")
     payload[-5] ^= 1
-    with pytest.raises(CodecError, match="checksum"):
+    found = f"found stored 0x{stored ^ 1 << 24:08x}, computed 0x{stored:08x}"
+    with pytest.raises(CodecError, match=f"a block's checksum is wrong .{found}"):
         unpack("lz4", bytes(payload))
 
 

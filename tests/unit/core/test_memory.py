@@ -1,4 +1,4 @@
-"""Memory that is lent out stays where it is, and what Arrow has let go of is used again."""
+"""Memory under a view stays where it is, and what Arrow has released is used again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_scratch_gives_back_what_is_too_much(most: int, keep: int, capacity: int
     scratch.reserve(1 << 20)
     with scratch.view(0, 4) as room:
         room[:] = b"0123"
-        scratch.shrink(most, keep=keep)  # It is lent out.
+        scratch.shrink(most, keep=keep)  # A view of it exists.
         assert scratch.capacity == 1 << 20
     scratch.shrink(most, keep=keep)
     assert scratch.capacity == capacity
@@ -52,7 +52,7 @@ def test_scratch_that_is_lent_out_cannot_grow() -> None:
 def test_a_view_outside_of_the_memory_is_refused(start: int, stop: int) -> None:
     scratch = Scratch()
     scratch.reserve(10)
-    with pytest.raises(ValueError, match="outside"):
+    with pytest.raises(ValueError, match="is not a range within 10 bytes"):
         scratch.view(start, stop)
 
 
@@ -77,7 +77,7 @@ def test_bytes_move_to_the_front() -> None:
         room[:] = b"0123456789"
     scratch.move(4, 10)
     assert bytes(scratch.view(0, 6)) == b"456789"
-    with pytest.raises(ValueError, match="outside"):
+    with pytest.raises(ValueError, match="is not a range within 10 bytes"):
         scratch.move(0, 1 << 40)
 
 

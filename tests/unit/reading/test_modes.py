@@ -26,6 +26,7 @@ from kafkalog_source.planning.plan import plan_read
 from kafkalog_source.reading.read import read_split
 from tests.builders import Batch, Message, Record, Wrapper, encode, end_marker, partition_dir, write_segment
 from tests.builders.v07 import Message07, encode_07, write_segment_07
+from tests.reference.checksums import crc32c
 
 SECRET = b"a value that nobody is to see"
 SMALL = [Batch([Record(value=SECRET)], base_offset=i) for i in range(20)]
@@ -41,6 +42,9 @@ def flipped(at: int, data: bytes = WHOLE, bit: int = 0) -> bytes:
 
 
 BAD_FIFTH = flipped(5 * SIZE + 70)
+BAD_FIFTH_FOUND = "stored CRC 0x{:08x}, computed 0x{:08x}".format(
+    *(crc32c(data[5 * SIZE + 21 : 6 * SIZE]) for data in (WHOLE, BAD_FIFTH))
+)
 
 
 def log_of(root: Path, *contents: bytes) -> Path:
@@ -98,7 +102,7 @@ def test_permissive_has_a_row_for_damage_where_the_records_were(tmp_path: Path) 
         "size": SIZE,
         "kind": "damaged",
         "reason": "the batch's checksum is wrong",
-        "expected": "the CRC that its header carries",
+        "found": BAD_FIFTH_FOUND,
         "first_offset": 5,
         "last_offset": 5,
     }
@@ -176,7 +180,7 @@ def test_damage_that_ends_a_read_is_its_error_and_not_left_out(
 
 
 def test_permissive_wants_its_column(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="_corrupt_record, which is not asked for"):
+    with pytest.raises(OptionError, match="_corrupt_record, which is not selected"):
         kafkalog_source.scan(tmp_path, columns=["offset"], mode="PERMISSIVE")
 
 
@@ -207,8 +211,8 @@ def test_zeros_to_the_end_are_no_damage_in_any_mode(tmp_path: Path, mode: str) -
 def test_the_view_tells_where_what_and_which_offsets(tmp_path: Path) -> None:
     directory = log_of(tmp_path, BAD_FIFTH, encode([Batch(base_offset=20)])[:-1])
     file = directory / f"{0:020d}.log"
-    reason, expected = "the batch's checksum is wrong", "the CRC that its header carries"
-    assert view(directory)[0] == ("topic", 0, str(file), 5 * SIZE, SIZE, "damaged", reason, expected, None, 5, 5)
+    reason, found = "the batch's checksum is wrong", BAD_FIFTH_FOUND
+    assert view(directory)[0] == ("topic", 0, str(file), 5 * SIZE, SIZE, "damaged", reason, None, found, 5, 5)
     assert view(directory, "kind", "first_offset", "last_offset")[1] == ("torn", 20, None)
 
 
@@ -245,7 +249,7 @@ def test_a_batch_that_is_too_large_is_passed_over_too(tmp_path: Path) -> None:
             offsets(directory, **limit)
         assert offsets(directory, mode="DROPMALFORMED", **limit) == [0, 2][: 1 + len(neighbours)]
         (damage,) = view(directory, "position", "size", "reason", "found", **limit)
-        assert damage == (76, len(large.encode()), "a batch is larger than is allowed", f"{len(large.encode())} bytes")
+        assert damage == (76, len(large.encode()), "the batch is larger than allowed", f"{len(large.encode())} bytes")
 
 
 @pytest.mark.parametrize("mode", ["DROPMALFORMED", "PERMISSIVE"])

@@ -127,7 +127,7 @@ def aborted_and_committed(directory: Path, index: bytes | None) -> Path:
         (b"", "lacks aborted transactions"),
         (txn_index([(7, 0, 2, 3), (8, 3, 4, 5)]), "that no abort marker ends"),
         (txn_index([(7, 0, 2, 3)])[:-1], "not a whole number of entries"),
-        (txn_index([(7, 0, 2, 3)], version=3), "of version 3"),
+        (txn_index([(7, 0, 2, 3)], version=3), "entry 0 has version 3, expected 0"),
     ],
 )
 def test_transaction_indexes(tmp_path: Path, index: bytes | None, said: str | None) -> None:

@@ -24,10 +24,10 @@ def age(path: Path) -> None:
     [
         (producer_snapshot({}, [1, 2]), None),
         (producer_snapshot({7: 3}), None),
-        (producer_snapshot({7: 99}), "cannot be true"),
-        (producer_snapshot({}, [1])[:-1], "its checksum is wrong"),
-        (producer_snapshot({}, [1], version=9), "of version 9"),
-        (b"\0\1", "too few"),
+        (producer_snapshot({7: 99}), "the transaction of producer 7 from offset 99 on is invalid"),
+        (producer_snapshot({}, [1])[:-1], "its checksum is wrong: stored CRC 0x"),
+        (producer_snapshot({}, [1], version=9), "it has version 9, expected 1"),
+        (b"\0\1", "its size of 2 bytes is below the header's 10"),
     ],
 )
 def test_producer_snapshots(logs: Path, content: bytes, said: str | None) -> None:

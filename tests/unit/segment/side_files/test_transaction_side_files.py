@@ -37,16 +37,16 @@ def test_an_empty_txn_index_has_no_entries(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (txn_index(RIGHT)[:-1], "not a whole number of entries"),
-        (txn_index(RIGHT, version=1), "of version 1"),
-        (txn_index([(7, 110, 110, 105)]), "cannot be true"),
-        (txn_index([(7, -1, 110, 105)]), "cannot be true"),
-        (txn_index([(7, 50, 99, 60)]), "cannot be true"),
-        (txn_index([(7, 100, 200, 105)]), "cannot be true"),
-        (txn_index([RIGHT[1], RIGHT[0]]), "cannot be true"),
-        (txn_index([(7, 100, 110, 110 + (1 << 31))]), "contradicts itself"),
-        (txn_index([(7, 100, 110, -1)]), "contradicts itself"),
-        (txn_index([(-1, 100, 110, 105)]), "contradicts itself"),
-        (bytes(34), "cannot be true"),
+        (txn_index(RIGHT, version=1), "entry 0 has version 1, expected 0"),
+        (txn_index([(7, 110, 110, 105)]), "entry 0 has invalid offsets 110 to 110, expected an end from 100 to"),
+        (txn_index([(7, -1, 110, 105)]), "entry 0 has invalid offsets -1 to 110"),
+        (txn_index([(7, 50, 99, 60)]), "entry 0 has invalid offsets 50 to 99"),
+        (txn_index([(7, 100, 200, 105)]), "entry 0 has invalid offsets 100 to 200"),
+        (txn_index([RIGHT[1], RIGHT[0]]), "entry 1 has invalid offsets"),
+        (txn_index([(7, 100, 110, 110 + (1 << 31))]), "entry 0 is inconsistent: producer id "),
+        (txn_index([(7, 100, 110, -1)]), "entry 0 is inconsistent: producer id "),
+        (txn_index([(-1, 100, 110, 105)]), "entry 0 is inconsistent: producer id "),
+        (bytes(34), "entry 0 has invalid offsets 0 to 0"),
     ],
 )
 def test_a_txn_index_that_cannot_be_true_is_not_used_and_told(content: bytes, said: str, tmp_path: Path) -> None:
@@ -93,11 +93,11 @@ def test_a_snapshot_without_producers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "too few"),
-        (producer_snapshot({2: 40}, version=2), "of version 2"),
-        (producer_snapshot({2: 40})[:-1], "checksum"),
-        (producer_snapshot({2: 40}) + b"x", "checksum"),
-        (producer_snapshot({2: 100}), "cannot be true"),
+        (b"", "its size of 0 bytes is below the header's 10"),
+        (producer_snapshot({2: 40}, version=2), "it has version 2, expected 1"),
+        (producer_snapshot({2: 40})[:-1], "its checksum is wrong: stored CRC 0x"),
+        (producer_snapshot({2: 40}) + b"x", "its checksum is wrong: stored CRC 0x"),
+        (producer_snapshot({2: 100}), "the transaction of producer 2 from offset 100 on is invalid"),
     ],
 )
 def test_a_snapshot_that_cannot_be_true_is_not_used_and_told(content: bytes, said: str, tmp_path: Path) -> None:
