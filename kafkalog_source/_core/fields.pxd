@@ -16,6 +16,7 @@ cdef enum Fault:
     NULL_FIELD
     TEXT_LENGTH
     ARRAY_LENGTH
+    TAG_COUNT
     TAG_VERSION
     LEFT_OVER
     NO_KEY

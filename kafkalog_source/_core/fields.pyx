@@ -19,7 +19,7 @@ from kafkalog_source._core.program cimport (
 from kafkalog_source._core.slots cimport Slot, end_element, end_list, end_text, put_none, put_number
 
 FAULTS = (
-    "sound", "no_room", "cut_short", "bad_varint", "null_field", "text_length", "array_length", "tag_version", "left_over",
+    "sound", "no_room", "cut_short", "bad_varint", "null_field", "text_length", "array_length", "tag_count", "tag_version", "left_over",
     "no_key", "key_cut", "unknown_frame", "frame_cut", "type_range", "unknown_type", "version_cut", "unknown_version",
 )
 
@@ -78,7 +78,10 @@ cdef inline int read_length(Cursor* c, const Field* f, int width, int32_t* out) 
     else:
         if left(c) < width:
             return CUT_SHORT
-        out[0] = load_i16(c.data + c.pos) if width == 2 else load_i32(c.data + c.pos)
+        if width == 2:
+            out[0] = load_i16(c.data + c.pos)
+        else:
+            out[0] = load_i32(c.data + c.pos)
         c.pos += width
     return NULL_FIELD if out[0] < 0 and not f.nullable else SOUND
 
@@ -117,10 +120,14 @@ cdef int read_number(Walk* w, Cursor* c, const Field* f) noexcept nogil:
     c.pos += size
     if size == 1:
         value = <int8_t>p[0]
+    elif f.kind == UINT16:
+        value = <uint16_t>load_i16(p)
     elif size == 2:
-        value = load_i16(p) if f.kind == INT16 else <uint16_t>load_i16(p)
+        value = load_i16(p)
+    elif size == 4:
+        value = load_i32(p)
     else:
-        value = load_i32(p) if size == 4 else load_i64(p)
+        value = load_i64(p)
     if f.kind == BOOL:
         value = value != 0
     if slot != NULL and not put_number(slot, value):
@@ -252,16 +259,18 @@ cdef int read_array(Walk* w, Cursor* c, const Field* f) noexcept nogil:
 
 
 cdef int read_nested(Walk* w, Cursor* c, const Field* f) noexcept nogil:
-    """A struct; one that can be null has a byte in front that says so."""
-    cdef int8_t present
-    if f.nullable:
+    """A struct; one that can be null has a byte in front that says so, a tagged one a varint."""
+    cdef int32_t present = 0
+    if f.nullable and f.tag >= 0:
+        if not read_count(c, &present):
+            return CUT_SHORT if left(c) == 0 else BAD_VARINT
+        present -= 1
+    elif f.nullable:
         if left(c) < 1:
             return CUT_SHORT
         present = <int8_t>c.data[c.pos]
         c.pos += 1
-        if present < 0:
-            return put_null_value(w, f)
-    return read_struct(w, c, f.inner)
+    return put_null_value(w, f) if present < 0 else read_struct(w, c, f.inner)
 
 
 cdef int read_value(Walk* w, Cursor* c, int32_t number) noexcept nogil:
@@ -321,6 +330,8 @@ cdef int read_tags(Walk* w, Cursor* c, const Struct* s, Py_ssize_t* places) noex
     cdef int fault
     if not read_count(c, &count):
         return CUT_SHORT if left(c) == 0 else BAD_VARINT
+    if not 0 <= count <= left(c):
+        return TAG_COUNT
     for i in range(count):
         if not read_count(c, &tag) or not read_count(c, &size):
             return CUT_SHORT if left(c) == 0 else BAD_VARINT

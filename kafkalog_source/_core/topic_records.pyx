@@ -297,7 +297,8 @@ cdef class RecordDecoder:
         c = cursor_over(value, 0 if found.control and found.type > CONTROL_COMMIT else 2)
         fault = self.take_value(row, known, &c, w, found)
         if fault != SOUND and known.key >= 0:
-            # The columns that the key had filled were forgotten with the value's.
+            # Nothing of the value is kept, and the columns that the key fills are filled again.
+            self.forget(row)
             again = w[0]
             again.json = NULL
             c = cursor_over(key, 2)
@@ -350,7 +351,6 @@ cdef class RecordDecoder:
                           Found* found) noexcept nogil:
         """A key or a value; of one that is not sound nothing is kept."""
         cdef Slot* slot = &self.slots.items[json_slot]
-        cdef int32_t i
         cdef int fault
         w.json = &slot.data if json else NULL
         fault = read_message(w, c, struct)
@@ -362,9 +362,14 @@ cdef class RecordDecoder:
             return SOUND
         found.position = <int32_t>c.pos
         cut_slot(self.slots.items, slot, row)
+        self.forget(row)
+        return fault
+
+    cdef void forget(self, Py_ssize_t row) noexcept nogil:
+        """Empty the topic's own columns of the row."""
+        cdef int32_t i
         for i in range(<int>FIRST, self.slots.roots):
             cut_slot(self.slots.items, &self.slots.items[i], row)
-        return fault
 
 
 cdef int64_t packed(int fault, const Found* found, int32_t field) noexcept nogil:

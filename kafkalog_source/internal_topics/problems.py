@@ -15,6 +15,7 @@ _WORDS = {
     "null_field": "null in a field that cannot be null",
     "text_length": "a text is longer than 32767 bytes",
     "array_length": "an array has more elements than bytes are left",
+    "tag_count": "a struct has more tags than bytes are left",
     "tag_version": "a tagged field does not belong to this version",
     "left_over": "bytes are left over after the last field",
     "no_key": "unknown type: the record has no key, which would begin with it",
