@@ -25,8 +25,8 @@ class RecordDecoder:
         self,
         rows: int,
         start: int,
-        keys: Sequence[Any],
-        values: Sequence[Any],
+        keys: Sequence[Any] | None,
+        values: Sequence[Any] | None,
         control: Buffer,
         redacted: Buffer,
     ) -> int: ...

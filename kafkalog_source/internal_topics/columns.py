@@ -95,7 +95,8 @@ def _in_members(name: str, path: str) -> Column:
 
 def _partitions(name: str, path: str, partitions: str, records: tuple[str, ...]) -> ListColumn:
     numbers = ListColumn("partitions", f"{path}.{partitions}", Column("element", INT), records)
-    return ListColumn(name, path, (Column("topic", STRING, value=(f"{path}.topic",), records=records), numbers), records)
+    topic = Column("topic", STRING, value=(f"{path}.topic",), records=records)
+    return ListColumn(name, path, (topic, numbers), records)
 
 
 _MEMBERS = ListColumn(

@@ -134,7 +134,8 @@ class Compiler:
         """JSON of a field's default."""
         if each.kind != "struct" or each.is_array or each.default == "null":
             return each.default
-        mine = [one for one in message.fields if one.parent == each.path and version in one.versions and one.tag is None]
+        inside = [one for one in message.fields if one.parent == each.path and version in one.versions]
+        mine = [one for one in inside if one.tag is None]
         return "{" + ",".join(f'"{one.name}":{self._default(place, one, message, version)}' for one in mine) + "}"
 
     def _put(self, text: str) -> tuple[int, int]:

@@ -12,16 +12,18 @@ import pyarrow.compute as pc
 from kafkalog_source._core.memory import BlockPool
 from kafkalog_source._core.topic_records import RecordDecoder
 from kafkalog_source.internal_topics import slots
-from kafkalog_source.internal_topics.columns import COMMON_TYPES, FROM_RECORDS, TYPED_COLUMNS, Column
+from kafkalog_source.internal_topics.columns import TYPED_COLUMNS
 from kafkalog_source.internal_topics.compiling import Compiler, Marks
 from kafkalog_source.internal_topics.problems import errors
 from kafkalog_source.internal_topics.table import RecordType, record_types
 
 _FRAMES = {"cluster_metadata": "metadata", "remote_log_metadata": "metadata"}
 _CLASSIC = "GROUP_METADATA.value"
-_SECRET = frozenset(
-    {"CONFIG_RECORD.value.value"} | {f"USER_SCRAM_CREDENTIAL_RECORD.value.{name}" for name in ("salt", "storedKey", "serverKey")}
+SECRET_FIELDS = frozenset(
+    {"CONFIG_RECORD.value.value"}
+    | {f"USER_SCRAM_CREDENTIAL_RECORD.value.{name}" for name in ("salt", "storedKey", "serverKey")}
 )
+"""The fields that are shown as ``(redacted)`` in the rows that are to be redacted."""
 
 
 class Decoding:
@@ -53,12 +55,13 @@ class Decoding:
             value_json="valueJson" in columns,
         )
 
-    def decode(self, keys: pa.Array, values: pa.Array, control: bytes, redacted: bytes) -> Iterator[tuple[int, Decoded]]:
+    def decode(
+        self, keys: pa.Array, values: pa.Array, control: bytes, redacted: bytes
+    ) -> Iterator[tuple[int, Decoded]]:
         """Decode the rows in as many pieces as their JSON needs: (the row where a piece begins, the piece)."""
         at, rows = 0, len(values)
-        lent = _lent(keys), _lent(values)
         while True:
-            stop = self._decoder.decode(rows, at, *lent, control, redacted)
+            stop = self._decoder.decode(rows, at, _lent(keys), _lent(values), control, redacted)
             yield at, Decoded(self._slots.take(), self._layout, self.paths)
             at = stop
             if at == rows:
@@ -93,7 +96,7 @@ class Decoded:
 
 def _marks(view: str, by_field: dict[str, int]) -> Marks:
     if view != "consumer_offsets":
-        return Marks(by_field, secret=_SECRET)
+        return Marks(by_field, secret=SECRET_FIELDS)
     embedded = {each.name.lower(): each.value for each in record_types("embedded")}
     return Marks(
         by_field,

@@ -28,9 +28,7 @@ _WORDS = {
     "unknown_version": "unknown version",
 }
 _PARTS = ("key", "value")
-_WITHOUT_PLACE = {"no_key", "key_cut", "unknown_frame", "frame_cut", "type_range", "unknown_type", "version_cut"} | {
-    "unknown_version"
-}
+_WITHOUT_PLACE = ("no_key", "key_cut", "unknown_frame", "frame_cut", "type_range", "version_cut")
 
 
 def errors(faults: pa.Array, types: pa.Array, versions: pa.Array, paths: Sequence[str]) -> pa.Array:
@@ -48,7 +46,8 @@ def errors(faults: pa.Array, types: pa.Array, versions: pa.Array, paths: Sequenc
     if faults.null_count == len(faults):
         return pa.nulls(len(faults), pa.string())
     rows = zip(faults.to_pylist(), types.to_pylist(), versions.to_pylist(), strict=True)
-    return pa.array([None if fault is None else _error(fault, *known, paths) for fault, *known in rows], pa.string())
+    words = [None if fault is None else _error(fault, number, version, paths) for fault, number, version in rows]
+    return pa.array(words, pa.string())
 
 
 def _error(packed: int, number: int | None, version: int | None, paths: Sequence[str]) -> str:

@@ -19,10 +19,12 @@ import org.apache.kafka.common.protocol.types.BoundField;
 import org.apache.kafka.common.protocol.types.Schema;
 import org.apache.kafka.common.protocol.types.TaggedFields;
 import org.apache.kafka.common.protocol.types.Type;
+import org.apache.kafka.server.config.AbstractKafkaConfig;
 
 /**
  * Prints what Kafka's generated classes say of the records in Kafka's own topics, tabs between the words:
  * a line "message" for each key and each value, below it the "order" of its fields, then each "field" of each version.
+ * At the end a line "config" for each of a broker's settings, with its type.
  */
 public class Schemas {
     public static void main(String[] args) throws Exception {
@@ -45,6 +47,8 @@ public class Schemas {
         message("control", "KRAFT_VOTERS", 6, "value", new VotersRecord());
         message("embedded", "SUBSCRIPTION", 0, "value", new ConsumerProtocolSubscription());
         message("embedded", "ASSIGNMENT", 1, "value", new ConsumerProtocolAssignment());
+        for (var key : new TreeMap<>(AbstractKafkaConfig.CONFIG_DEF.configKeys()).values())
+            line("config", key.name, key.type());
     }
 
     private static void coordinator(String topic, String name, int id, ApiMessage key, ApiMessage value) throws Exception {

@@ -18,6 +18,9 @@ HEAD = """\
 # A field: path, type, versions; then, where it applies, "nullable VERSIONS", "tag NUMBER", "default VALUE".
 # Fields stand in the order of Kafka's JSON. A default is left out where it is the type's zero.
 """
+CONFIG_HEAD = """\
+# The names of a broker's settings in Kafka {version}: those of type PASSWORD, and all others.
+"""
 
 
 @dataclass
@@ -56,6 +59,8 @@ def messages(text: str) -> list[Message]:
     found: list[Message] = []
     for line in text.splitlines():
         what, *words = line.split("\t")
+        if what == "config":
+            continue
         if what == "message":
             topic, record, number, part, low, high = words
             found.append(Message(topic, record, int(number), part, list(range(int(low), int(high) + 1))))
@@ -139,6 +144,16 @@ def tables(version: str, found: list[Message]) -> dict[str, str]:
     return {f"{topic}.toml": "\n".join(lines) for topic, lines in texts.items()}
 
 
+def config_names(version: str, text: str) -> str:
+    """The file of a broker's settings."""
+    configs = [line.split("\t")[1:] for line in text.splitlines() if line.startswith("config\t")]
+    lines = [CONFIG_HEAD.format(version=version)]
+    for title, wanted in (("passwords", True), ("others", False)):
+        names = [f'    "{name}",' for name, kind in configs if (kind == "PASSWORD") is wanted]
+        lines += [f"{title} = [", *names, "]"]
+    return "\n".join(lines) + "\n"
+
+
 def kafka_version() -> str:
     """The version of the jars."""
     jar = next(Path(each).name for each in class_path().split(os.pathsep) if "kafka-clients" in each)
@@ -147,7 +162,8 @@ def kafka_version() -> str:
 
 def current() -> dict[str, str]:
     """The files as they have to be."""
-    return tables(kafka_version(), messages(dump()))
+    version, text = kafka_version(), dump()
+    return tables(version, messages(text)) | {"broker_configs.toml": config_names(version, text)}
 
 
 def main() -> int:
