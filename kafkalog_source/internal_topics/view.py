@@ -86,6 +86,9 @@ class TopicView:
     def _column(
         self, name: str, records: pa.RecordBatch, piece: Decoded, is_control: pa.Array, tombstones: pa.Array
     ) -> pa.Array:
+        if name == "transactionState":
+            # A marker is no record of the transaction that it ends; its type says what became of that.
+            return pc.if_else(is_control, None, records.column(name))
         if name in FROM_RECORDS:
             return records.column(name)
         if name in piece.typed:
