@@ -56,12 +56,15 @@ class View:
         Whether checksums are verified by default. Without, a view of headers reads no payloads.
     is_of_files : bool
         Whether its rows are made of whole files, so that options that choose among records make no sense.
+    topic : str or None
+        The one of Kafka's own topics whose records it decodes.
     """
 
     columns: dict[str, Type]
     defaults: tuple[str, ...] | None = None
     verifies: bool = True
     is_of_files: bool = False
+    topic: str | None = None
 
 
 CORRUPT_RECORD = "_corrupt_record"
@@ -70,6 +73,38 @@ CORRUPT_RECORD = "_corrupt_record"
 _PLACE: dict[str, Type] = {"topic": STRING, "partition": INT, "file": STRING}
 _FILE: dict[str, Type] = {**_PLACE, "baseOffset": LONG}
 _DAMAGE: dict[str, Type] = {CORRUPT_RECORD: STRING}
+_DECODED: dict[str, Type] = {
+    **_PLACE,
+    "offset": LONG,
+    "timestamp": TIMESTAMP,
+    "leaderEpoch": INT,
+    "recordType": STRING,
+    "recordTypeId": INT,
+    "version": INT,
+    "isTombstone": BOOLEAN,
+    "keyJson": STRING,
+    "valueJson": STRING,
+    "decodeError": STRING,
+    "transactionState": STRING,
+    "key": BINARY,
+    "value": BINARY,
+}
+_TOPIC_PARTITIONS = ArrayOf(StructOf((("topic", STRING), ("partitions", ArrayOf(INT)))))
+_MEMBERS = ArrayOf(
+    StructOf(
+        (
+            ("memberId", STRING),
+            ("instanceId", STRING),
+            ("clientId", STRING),
+            ("clientHost", STRING),
+            ("subscribedTopics", ArrayOf(STRING)),
+            ("assignedPartitions", _TOPIC_PARTITIONS),
+        )
+    )
+)
+_STATE_BATCHES = ArrayOf(
+    StructOf((("firstOffset", LONG), ("lastOffset", LONG), ("deliveryState", INT), ("deliveryCount", INT)))
+)
 
 VIEWS: dict[str, View] = {
     "records": View(
@@ -241,6 +276,103 @@ VIEWS: dict[str, View] = {
             **_DAMAGE,
         },
         is_of_files=True,
+    ),
+    "consumer_offsets": View(
+        {
+            **_DECODED,
+            "group": STRING,
+            "committedTopic": STRING,
+            "committedPartition": INT,
+            "committedOffset": LONG,
+            "committedLeaderEpoch": INT,
+            "metadata": STRING,
+            "commitTimestamp": TIMESTAMP,
+            "expireTimestamp": TIMESTAMP,
+            "committedTopicId": STRING,
+            "memberId": STRING,
+            "instanceId": STRING,
+            "clientId": STRING,
+            "clientHost": STRING,
+            "epoch": INT,
+            "protocolType": STRING,
+            "protocol": STRING,
+            "leader": STRING,
+            "members": _MEMBERS,
+            **_DAMAGE,
+        },
+        topic="__consumer_offsets",
+    ),
+    "transaction_state": View(
+        {
+            **_DECODED,
+            "transactionalId": STRING,
+            "producerId": LONG,
+            "producerEpoch": INT,
+            "transactionTimeoutMs": INT,
+            "state": STRING,
+            "partitions": _TOPIC_PARTITIONS,
+            "lastUpdateTimestamp": TIMESTAMP,
+            "startTimestamp": TIMESTAMP,
+            "previousProducerId": LONG,
+            "nextProducerId": LONG,
+            "clientTransactionVersion": INT,
+            **_DAMAGE,
+        },
+        topic="__transaction_state",
+    ),
+    "share_group_state": View(
+        {
+            **_DECODED,
+            "group": STRING,
+            "topicId": STRING,
+            "sharePartition": INT,
+            "snapshotEpoch": INT,
+            "stateEpoch": INT,
+            "shareLeaderEpoch": INT,
+            "startOffset": LONG,
+            "deliveryCompleteCount": INT,
+            "createTimestamp": TIMESTAMP,
+            "writeTimestamp": TIMESTAMP,
+            "stateBatches": _STATE_BATCHES,
+            **_DAMAGE,
+        },
+        topic="__share_group_state",
+    ),
+    "cluster_metadata": View(
+        {
+            **_DECODED,
+            "source": STRING,
+            "snapshotOffset": LONG,
+            "snapshotEpoch": INT,
+            "topicName": STRING,
+            "topicId": STRING,
+            "partitionId": INT,
+            "brokerId": INT,
+            "resourceType": STRING,
+            "resourceName": STRING,
+            "configName": STRING,
+            "configValue": STRING,
+            **_DAMAGE,
+        },
+        topic="__cluster_metadata",
+    ),
+    "remote_log_metadata": View(
+        {
+            **_DECODED,
+            "segmentTopic": STRING,
+            "segmentTopicId": STRING,
+            "segmentPartition": INT,
+            "segmentId": STRING,
+            "startOffset": LONG,
+            "endOffset": LONG,
+            "brokerId": INT,
+            "maxTimestamp": TIMESTAMP,
+            "eventTimestamp": TIMESTAMP,
+            "segmentSizeInBytes": LONG,
+            "state": STRING,
+            **_DAMAGE,
+        },
+        topic="__remote_log_metadata",
     ),
 }
 """The columns of each view."""

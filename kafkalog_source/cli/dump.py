@@ -11,7 +11,7 @@ import pyarrow as pa
 import kafkalog_source
 from kafkalog_source.cli.cells import column_values, json_value, text_value
 from kafkalog_source.cli.text import complain, json_line
-from kafkalog_source.columns import CORRUPT_RECORD, FILE_VIEWS
+from kafkalog_source.columns import CORRUPT_RECORD, FILE_VIEWS, VIEWS
 from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning, counted, offsets_text
 from kafkalog_source.format import TimestampType
 
@@ -45,8 +45,7 @@ def run(
     # With a limit, reading ahead on several threads would be wasted work.
     threads = None if limit is None else 1
     found = kafkalog_source.scan(paths, columns=columns, threads=threads, **given)
-    text_row = _file_row if given.get("view") in FILE_VIEWS else _text_row
-    line: Callable[[Row], str] = _json_row if as_json else text_row
+    line: Callable[[Row], str] = _json_row if as_json else _text_line(given.get("view", "records"))
     with warnings.catch_warnings():
         # `_warn` prints a line for each region.
         warnings.simplefilter("ignore", DamageWarning)
@@ -103,9 +102,19 @@ def _json_row(row: Row) -> str:
     return json_line({name: json_value(value) for name, value in row.items()})
 
 
-def _file_row(row: Row) -> str:
-    """A row of a view of files, most of whose columns are null for one kind of file or another."""
-    return " ".join(f"{name}={text_value(value)}" for name, value in row.items() if value is not None)
+def _text_line(view: str) -> Callable[[Row], str]:
+    """How a row of a view is written. Most columns are null in a row of a view with rows of several kinds."""
+    if view in FILE_VIEWS:
+        return lambda row: " ".join(_fields(row))
+    return _text_row if VIEWS[view].topic is None else lambda row: _text_row(_without_nulls(row))
+
+
+def _without_nulls(row: Row) -> Row:
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _fields(row: Row) -> Iterator[str]:
+    return (f"{name}={text_value(value)}" for name, value in row.items() if value is not None)
 
 
 def _text_row(row: Row) -> str:

@@ -71,6 +71,7 @@ class ReadOptions:
     max_decompressed_batch_bytes: int = 256 * _MIB
     follow_symlinks: bool = False
     view: str = "records"
+    include_secrets: bool = False
     filter_pushdown: bool = False
 
     @property
@@ -97,7 +98,7 @@ class ReadOptions:
     def wants(self, topic: str, partition: int) -> bool:
         """Whether subscribe, subscribePattern or assign choose a partition found below a path.
 
-        Without any of them all topics are chosen except Kafka's internal ones.
+        Without any of them all topics are chosen except Kafka's internal ones, or the one that the view decodes.
         """
         if self.subscribe is not None:
             return topic in self.subscribe
@@ -105,7 +106,8 @@ class ReadOptions:
             return re.fullmatch(self.subscribe_pattern, topic) is not None
         if self.assign is not None:
             return partition in self.assign.get(topic, ())
-        return topic not in INTERNAL_TOPICS
+        own = VIEWS[self.view].topic
+        return topic not in INTERNAL_TOPICS if own is None else topic == own
 
 
 _Parser = Callable[[str, object], Any]
@@ -143,6 +145,7 @@ _PARSERS: dict[str, _Parser] = {
     "maxDecompressedBatchBytes": values.parse_positive_size,
     "followSymlinks": values.parse_bool,
     "view": values.one_of(*VIEWS),
+    "includeSecrets": values.parse_bool,
     "filterPushdown": values.parse_bool,
 }
 OPTION_NAMES = tuple(_PARSERS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalog_source.columns import FILE_VIEWS
+from kafkalog_source.columns import FILE_VIEWS, VIEWS
 from kafkalog_source.errors import OptionError
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def check_view(view: str, given: Mapping[str, object]) -> None:
         _check_file_view(view, given)
     if view == "batches":
         _check_batches(given)
+    if VIEWS[view].topic is not None:
+        _check_topic_view(view, VIEWS[view].topic, given)
 
 
 def _check_file_view(view: str, given: Mapping[str, object]) -> None:
@@ -60,6 +62,17 @@ def _check_file_view(view: str, given: Mapping[str, object]) -> None:
         raise OptionError(
             f"mode=RECOVER does not go together with view={view}, which shows what is on disk before any recovery",
             remedy="Use FAILFAST, DROPMALFORMED or PERMISSIVE",
+        )
+
+
+def _check_topic_view(view: str, topic: str | None, given: Mapping[str, object]) -> None:
+    """A view that decodes a topic reads no other; its partitions may be chosen."""
+    topics = given.get("subscribe") or given.get("assign") or (topic,)
+    if "subscribePattern" in given or set(topics) != {topic}:  # type: ignore[call-overload]
+        raise OptionError(
+            f"view={view} reads the topic {topic} and no other",
+            found=str(given.get("subscribePattern") or ", ".join(map(str, topics))),  # type: ignore[call-overload]
+            remedy=f"Leave subscribe, subscribePattern and assign out, or name {topic}",
         )
 
 

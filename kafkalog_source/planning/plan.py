@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkalog_source.columns import FILE_VIEWS
+from kafkalog_source.columns import FILE_VIEWS, VIEWS
 from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.logdir.absent import absent_segments
+from kafkalog_source.logdir.given_log_dirs import given_log_dirs
 from kafkalog_source.partition.gaps07 import check_07
 from kafkalog_source.partition.moved_files import until_files_stay
 from kafkalog_source.partition.splits import Split, pack
+from kafkalog_source.planning.metadata_snapshots import snapshot_ranges
 from kafkalog_source.planning.missing_topics import not_found
 from kafkalog_source.planning.offset_range import OffsetRanges
 from kafkalog_source.planning.partition_plan import cut, left_out, limited, recovered, stopped, traced
@@ -64,9 +66,26 @@ def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
         splits = plan_files(options, listing)
         _fill(report, (), listing.partitions, splits)
         return Plan(splits, report)
-    logs = [log for log in listing.partitions if log.segments]
-    report.without_segments = len(listing.partitions) - len(logs)
-    return plan_ranges(options, logs, OffsetRanges(options), report, piece_bytes)
+    partitions = _read_by_view(options, listing.partitions)
+    logs = [log for log in partitions if log.segments]
+    report.without_segments = len(partitions) - len(logs)
+    plan = plan_ranges(options, logs, OffsetRanges(options), report, piece_bytes)
+    if options.view == "cluster_metadata":
+        plan.splits.extend(_snapshots(options, partitions))
+        report.splits = len(plan.splits)
+    return plan
+
+
+def _read_by_view(options: ReadOptions, partitions: Sequence[PartitionLog]) -> Sequence[PartitionLog]:
+    """Without those of other topics, given by their own paths, where the view decodes one topic."""
+    own = VIEWS[options.view].topic
+    return partitions if own is None else [log for log in partitions if log.topic in (own, None)]
+
+
+def _snapshots(options: ReadOptions, partitions: Sequence[PartitionLog]) -> list[Split]:
+    log_dirs = given_log_dirs(options.paths, options.follow_symlinks)
+    ranges = snapshot_ranges(log_dirs, [log.path for log in partitions if not log.is_single_file])
+    return pack(ranges, options.max_partition_bytes, options.open_cost_in_bytes)
 
 
 def plan_ranges(

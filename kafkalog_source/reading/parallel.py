@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kafkalog_source.partition.splits import Split
-    from kafkalog_source.reading.read import SplitReader
-    from kafkalog_source.views.reader import FileReader
+    from kafkalog_source.reading.read import Reader
 
     Results: TypeAlias = "Queue[pa.RecordBatch | _End]"
 
@@ -33,7 +32,7 @@ class _End:
         self.error = error
 
 
-def read_in_order(splits: Sequence[Split], readers: Sequence[SplitReader | FileReader]) -> Iterator[pa.RecordBatch]:
+def read_in_order(splits: Sequence[Split], readers: Sequence[Reader]) -> Iterator[pa.RecordBatch]:
     """Yield the Arrow batches of all splits in order, read by one thread for each reader.
 
     Memory is bounded: a thread waits while it is `_BATCHES_AHEAD` batches ahead of the consumer, or while
@@ -82,7 +81,7 @@ class _SplitQueue:
             yield results
             self._places.release()
 
-    def work(self, reader: SplitReader | FileReader) -> None:
+    def work(self, reader: Reader) -> None:
         """Read splits until none is left."""
         while self._wait_for_place():
             try:

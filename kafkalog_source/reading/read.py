@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source.arrow.batch_headers import BatchRows
@@ -12,7 +12,7 @@ from kafkalog_source.arrow.batches import ArrowBatches
 from kafkalog_source.arrow.schema import view_schema
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
-from kafkalog_source.columns import FILE_VIEWS
+from kafkalog_source.columns import FILE_VIEWS, VIEWS
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.partition.gaps import GapChecks
 from kafkalog_source.partition.moved_files import has_changed
@@ -41,11 +41,23 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.batch_headers import HeaderReader
     from kafkalog_source.segment.reader import Event
     from kafkalog_source.segment.source import LocalFile
-    from kafkalog_source.views.reader import FileReader
 
 _log = logging.getLogger("kafkalog")
 _MOST_LOOKUPS = 5
 """How often the offsets of a range are looked up again while files change, before the change is raised as an error."""
+
+
+class Reader(Protocol):
+    """Reads the splits of a view, one after another; each thread has its own."""
+
+    @property
+    def report(self) -> Report:
+        """What was read so far."""
+        ...
+
+    def read(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """Yield the Arrow batches of a split."""
+        ...
 
 
 class SplitReader:
@@ -203,12 +215,16 @@ class SplitReader:
         return batch
 
 
-def make_reader(options: ReadOptions, columns: Sequence[str]) -> SplitReader | FileReader:
+def make_reader(options: ReadOptions, columns: Sequence[str]) -> Reader:
     """Make the reader of a view's splits."""
     if options.view in FILE_VIEWS:
         from kafkalog_source.views.reader import FileReader
 
         return FileReader(options, view_schema(columns, options.view))
+    if VIEWS[options.view].topic is not None:
+        from kafkalog_source.reading.topic_reader import TopicReader
+
+        return TopicReader(options, view_schema(columns, options.view))
     return SplitReader(options, columns)
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir.access import entries
-from kafkalog_source.logdir.diagnose import is_log_dir
-from kafkalog_source.logdir.globs import expand
-from kafkalog_source.logdir.names import parse_log_file, parse_partition
+from kafkalog_source.logdir.given_log_dirs import given_log_dirs
+from kafkalog_source.logdir.names import parse_log_file
 from kafkalog_source.partition.file_parts import CheckpointFile, LogPart, SegmentPart, SideFile
 from kafkalog_source.partition.splits import pack_files
 from kafkalog_source.views.checkpoints import LOG_DIR_FILES, PARTITION_FILES
@@ -75,22 +74,11 @@ def _side_files(log: PartitionLog, kinds: Collection[str]) -> Iterator[SideFile]
 
 
 def _checkpoints(options: ReadOptions, logs: Sequence[PartitionLog]) -> Iterator[Part]:
-    for log_dir in _log_dirs(options):
+    for log_dir in given_log_dirs(options.paths, options.follow_symlinks):
         yield from _files(log_dir, LOG_DIR_FILES, None, None)
     for log in logs:
         if not log.is_single_file:
             yield from _files(log.path, PARTITION_FILES, log.topic, log.partition)
-
-
-def _log_dirs(options: ReadOptions) -> list[str]:
-    """The log dirs among the paths; a partition's directory is none."""
-    given = (each.path for path in options.paths for each in expand(path, options.follow_symlinks))
-    found = (
-        os.path.realpath(path)
-        for path in given
-        if os.path.isdir(path) and (parse_partition(os.path.basename(path)) is None or is_log_dir(path))
-    )
-    return list(dict.fromkeys(found))
 
 
 def _files(

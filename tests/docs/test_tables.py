@@ -59,6 +59,7 @@ VALUES = {
     "includeDeleted": ["true"],
     "mode": ["DROPMALFORMED", "PERMISSIVE", "RECOVER"],
     "view": [view for view in VIEW_TYPES if view != "records"],
+    "includeSecrets": ["true"],
     "filterPushdown": ["true"],
     "maxOffsetsPerTrigger": ["10"],
     "maxBytesPerTrigger": ["10"],

@@ -1,0 +1,3 @@
+FAULTS: tuple[str, ...]
+
+def java_double(value: float) -> str: ...
