@@ -23,15 +23,13 @@ from kafkalog_source.format import (
     V2_LAST_OFFSET_DELTA_OFFSET,
     V2_RECORDS_COUNT_OFFSET,
 )
-from kafkalog_source.segment.source import shorter_error
+from kafkalog_source.segment.header_walk import Headers, header_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkalog_source.segment.source import LocalFile
 
-_FIRST_WINDOW_SIZE = 1 << 12
-_WINDOW_SIZE = 1 << 18
 _HEADER_SIZES = {1: LEGACY_KEY_SIZE_OFFSET_V1, 2: V2_HEADER_SIZE}
 """What has to be there of an entry to know all of `EntryHeader`; of v0 it is the attributes."""
 LARGEST_CHECKED = 256 << 20
@@ -75,27 +73,19 @@ class EntryHeader:
 
 
 class HeaderWalk(Protocol):
-    """How the headers of a format are walked.
+    """Headers of a format.
 
     Attributes
     ----------
     entries : Entries
-        Of the window that was walked last.
+        Walks the windows one after another, and holds what the last of them has.
     """
 
     @property
     def entries(self) -> Entries: ...  # noqa: D102
 
-    def walk(self, window: Scratch, size: int, position: int) -> int:
-        """Walk a window, whose first byte is that at `position`; see `Entries`."""
-        ...
-
     def header(self, data: memoryview, position: int, index: int) -> EntryHeader:
-        """The header of an entry of the window `data`."""
-        ...
-
-    def large_header(self, data: bytes, position: int) -> EntryHeader | None:
-        """The header of the entry at the beginning of `data`, which does not hold all of it; goes on after that."""
+        """The header of an entry of the window `data`, whose first byte is that at `position`."""
         ...
 
 
@@ -105,22 +95,9 @@ class BatchWalk:
     def __init__(self, least: int, bound: int) -> None:
         self.entries = Entries(least=least, bound=bound)
 
-    def walk(self, window: Scratch, size: int, position: int) -> int:
-        """See `HeaderWalk`."""
-        return self.entries.walk(window, size)
-
     def header(self, data: memoryview, position: int, index: int) -> EntryHeader:
         """See `HeaderWalk`."""
         return entry_header(data, position, *self.entries.entry(index))
-
-    def large_header(self, data: bytes, position: int) -> EntryHeader | None:
-        """See `HeaderWalk`."""
-        entries = self.entries
-        header = _unwalked_header(data, position, entries.next_size)
-        if header is None or header.first_offset <= entries.last_offset or header.last_offset >= entries.bound:
-            return None
-        entries.skip_to(header.last_offset)
-        return header
 
 
 class HeaderRun:
@@ -147,60 +124,19 @@ class HeaderRun:
         return self._position + start + size
 
 
-class LargeEntry:
-    """The header of an entry that is larger than a window, as a run of its own."""
-
-    count = 1
-
-    def __init__(self, header: EntryHeader) -> None:
-        self._header = header
-
-    def header(self, _: int) -> EntryHeader:
-        """The header."""
-        return self._header
-
-    def end(self, _: int) -> int:
-        """The position behind the entry."""
-        return self._header.position + self._header.size
-
-
-def walk_runs(source: LocalFile, start: int, walk: HeaderWalk) -> Iterator[HeaderRun | LargeEntry]:
+def walk_runs(source: LocalFile, start: int, walk: HeaderWalk) -> Iterator[HeaderRun]:
     """The headers from position `start` on, up to the end of the file or the first that is no header, by windows.
-
-    Only as much is read as the headers need when batches are large; small ones are read in windows.
 
     Raises
     ------
     FileChangedError
         The file has become shorter since it was opened.
     """
-    window, entries = Scratch(), walk.entries
-    position, want = start, _FIRST_WINDOW_SIZE
-    while position < source.size:
-        want = min(want, source.size - position)
-        window.reserve(want)
-        with window.view(0, want) as room:
-            got = source.read_into(position, room)
-        if got < want:
-            raise shorter_error(source.path, position + got, source.size)
-        code = walk.walk(window, got, position)
-        with window.view(0, got) as data:
-            if entries.count:
-                yield HeaderRun(walk, position, data)
-            head = bytes(data[:V2_HEADER_SIZE])
-        position += entries.walked
-        if code == CODE["end"]:
-            want = min(max(4 * want, _FIRST_WINDOW_SIZE), _WINDOW_SIZE)
-        elif code != CODE["incomplete"] or entries.next_size > source.size - position:
-            return
-        elif entries.count == 0:
-            large = walk.large_header(head, position)
-            if large is None:
-                return
-            yield LargeEntry(large)
-            position += large.size
-            # Of large entries the header is enough.
-            want = V2_HEADER_SIZE if large.size > _FIRST_WINDOW_SIZE else _FIRST_WINDOW_SIZE
+    window = Scratch()
+    for event in header_windows(source, window, walk.entries, start, source.size):
+        if isinstance(event, Headers):
+            with window.view(0, event.size) as data:
+                yield HeaderRun(walk, event.position, data)
 
 
 def walk_headers(source: LocalFile, start: int, least: int, bound: int) -> Iterator[EntryHeader]:
