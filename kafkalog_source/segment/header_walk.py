@@ -132,7 +132,8 @@ def header_windows(
             position = _peek(source, memory, walker, position, end, peeks)
         if position > at:
             yield Headers(at, size, position)
-        if code not in (_END, _INCOMPLETE) or next_size > min(end - position, _LARGEST_WHOLE):
+        goes_on = code == _END or (code == _INCOMPLETE and next_size <= min(end - position, _LARGEST_WHOLE))
+        if not goes_on:
             yield HeaderStop(position, code, next_size)
             return
 
