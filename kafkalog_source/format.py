@@ -29,8 +29,6 @@ LOG_OVERHEAD = 12
 MAGIC_OFFSET = 16
 """Where every format keeps its magic byte."""
 HEADER_SIZE_UP_TO_MAGIC = 17
-MAGIC_POSITION = MAGIC_OFFSET
-"""An older name."""
 
 # A batch of v2 (``DefaultRecordBatch``).
 V2_PARTITION_LEADER_EPOCH_OFFSET = 12
