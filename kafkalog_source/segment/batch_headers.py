@@ -1,4 +1,4 @@
-"""What the headers of a range of a segment say, batch by batch; no payload is decompressed."""
+"""The headers of the batches in a range of a segment; no payload is decompressed."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ class BatchHeaders:
     Parameters
     ----------
     verify : bool
-        Whether the checksum of every batch is compared, for which all of it is read. Without, payloads are passed over.
+        Whether the checksum of every batch is compared, which means reading all of it. If not, payloads are passed
+        over.
     largest_batch : int
-        A batch of more bytes is refused, as where records are read.
+        A batch of more bytes is damage, as it is where records are read.
     memory : Scratch
         For windows, used again from span to span.
 
@@ -66,14 +67,14 @@ class BatchHeaders:
         self._decompressor = Decompressor(1)
 
     def reader(self, source: LocalFile, span: Span, low: int, high: int) -> HeaderReader:
-        """Give what reads the batches of a span that may hold offsets in [low, high)."""
+        """A reader of the batches of a span that may hold offsets in [low, high)."""
         self.table.set_range(low, high, span.base_07 is not None)
         if self._verify or span.base_07 is not None:
             return self.whole(source, span)
         return _Skipping(self, source, span)
 
     def whole(self, source: LocalFile, span: Span) -> HeaderReader:
-        """Give what reads all bytes of a span and says what is damaged there."""
+        """A reader of all bytes of a span."""
         settings = DecodeSettings(verify_checksums=self._verify)
         # Every batch lies below the offsets wanted, so that its records are left alone.
         make = make_decoder if span.base_07 is None else make_decoder_07
@@ -93,7 +94,7 @@ def checked_headers(
     largest_batch : int
         A batch of more bytes is damage.
     on_damage : callable
-        Told of what no header is given of, in its place among the headers. If it returns, those after it are given.
+        Called with each damaged region, in its place among the headers. If it returns, the headers after it follow.
     """
     for event in checked_events(source, span, largest_batch):
         if isinstance(event, Run):
@@ -129,7 +130,7 @@ class _Whole:
 
 
 class _Skipping:
-    """Goes from header to header, and reads whatever is not in order as a whole, from the batch before it on.
+    """Goes from header to header. At the first that is wrong it goes back one batch and reads all bytes from there on.
 
     That batch's row is held back in the table until the next one shows that its offset is right.
     """
@@ -153,12 +154,12 @@ class _Skipping:
         self._table.held = 1
         for event in header_windows(self._source, memory, entries, span.start, span.end):
             if isinstance(event, HeaderStop):
-                yield from self._look_at_rest()
+                yield from self._read_rest()
                 return
             taken = self._take(event.position, entries, above)
             yield Run(memory, event.position, entries, 0, taken, self._table.is_full)
             if taken < entries.count:
-                yield from self._look_at_rest()
+                yield from self._read_rest()
                 return
             above = entries.last_offset
         self._table.held = 0
@@ -173,8 +174,8 @@ class _Skipping:
             self._last = (position + entries.entry(stop - 1)[0], entries.entry(stop - 2)[5] if stop > 1 else above)
         return stop
 
-    def _look_at_rest(self) -> Iterator[Event]:
-        """Look at everything from the last good batch on."""
+    def _read_rest(self) -> Iterator[Event]:
+        """Read everything from the last good batch on."""
         position, above = self._last
         self._table.drop_last(position)
         self._table.held = 0

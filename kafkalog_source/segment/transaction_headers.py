@@ -1,10 +1,11 @@
 """Transactions by a pass over the headers of a file, the bodies of control batches aside.
 
-A header tells the truth where the batch's checksum is right, which costs reading all
-of it. Where damage ends the read that asks, and that read meets every header that is
-passed over, the reading of the rows will notice. Elsewhere every checksum is compared
-here too: a batch that seems to reach over others would hide their markers, and one
-that seems to be of another producer would begin a transaction that never ends.
+A header can be trusted where the batch's checksum is right, and comparing that means
+reading the whole batch. Where damage ends the read anyway and all batches that are
+passed over are also read as rows, reading the rows finds a wrong header. Elsewhere
+every checksum is compared here as well: a batch with a length too large would hide
+the markers after it, and one with a wrong producer id would begin a transaction that
+never ends.
 """
 
 from __future__ import annotations
@@ -83,10 +84,10 @@ class HeaderPass:
     is_last : bool
         Whether a batch that the end of the file cuts is what a live log looks like.
     on_damage : callable
-        Told of regions that say nothing, when the tracker already counts them as lost. If it returns, the pass goes on
-        behind them.
+        Called with each damaged region, in file order, after the tracker has counted it as lost. If it returns, the
+        pass goes on after the region.
     txn_index : str or None
-        The transaction index of the file, which may name what was aborted by a marker that is lost.
+        The transaction index of the file, which may name a transaction whose abort marker is lost.
     largest_batch : int or None
         If given, the checksum of every batch is compared, and a larger batch is damage.
 
@@ -173,14 +174,14 @@ class HeaderPass:
         They are the bytes from `start` to `stop` of `memory`, whose first one is that at `position`.
         """
         if self._largest_batch is not None:
-            # What damage there is will be told of as it is met, so that the window's entries may not all be good.
+            # Not all entries of the window need be good: damage is reported when the pass comes to it.
             self.position = max(self.position, position + start)
             return
         at = max(start, self.position - position)
         self.position = max(self.position, position + self._follow_read(memory, position, at, stop))
 
     def _follow_read(self, memory: Scratch, position: int, start: int, stop: int) -> int:
-        """Follow what was read; gives where that ended."""
+        """Follow the batches from `start` to `stop` of `memory`; gives where the last followed one ends."""
         at = start
         while at < stop:
             code = self._tracker.walk(memory, stop - at, stop - at, at)
@@ -209,7 +210,7 @@ class HeaderPass:
         if code == _PAST_OFFSETS and tracker.is_settled:
             return True
         if self._is_last and code != _PAST_OFFSETS and position != self._looked_twice_at:
-            # A broker may have written it just now.
+            # A broker may have been writing here when it was read.
             self._looked_twice_at = position
             return True
         if code != _PAST_OFFSETS and self._goes_back(position):
@@ -223,7 +224,7 @@ class HeaderPass:
         return verdict.trust is not None
 
     def _goes_back(self, position: int) -> bool:
-        """Go on at `position` all the same if the batches from there on show that offsets before it are too high."""
+        """Take the tracker back if a good batch at `position` shows that the offsets before it are too high."""
         low = read_header(self._source, position)
         if low is None or low.first_offset > self._tracker.last_offset or not is_sound(self._source, low):
             return False
@@ -239,17 +240,17 @@ class HeaderPass:
         return True
 
     def _lose(self, damage: Damage) -> None:
-        """Count what a region may have held as lost, and tell of it."""
+        """Count the markers that a region may have held as lost, and report it."""
         if damage.kind is not Kind.TORN:
             last = self._bound - 1 if damage.last_offset is None else damage.last_offset
             begun = dict(self._tracker.open)
-            # One that began later says nothing of what came before: the marker of that is lost as well.
+            # An entry of a later transaction of the producer does not name the open one, whose marker is lost.
             noted = [each for each in self._noted_aborts() if begun.get(each[0], -1) >= each[1]]
             self._tracker.lose(last, noted)
         self._on_damage(damage)
 
     def _noted_aborts(self) -> Sequence[tuple[int, int, int]]:
-        """What the broker noted of aborted transactions, as far as that can be read."""
+        """The entries of the transaction index; none if it cannot be read."""
         if self._noted is None:
             path = self._txn_index
             entries = None if path is None else read_txn_index(path, self._least, self._bound)[0]
