@@ -22,7 +22,7 @@ from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.walk cimport Entry, parse_header
 
 cdef enum:
-    # What a control record is that ends no transaction, beside the kinds of those that end one.
+    # Answers for control batches that end no transaction; `CONTROL_ABORT` and `CONTROL_COMMIT` are the others.
     NO_MARKER = 8
     WRONG_KEY = 9
     BAD_PAYLOAD = 10
@@ -59,7 +59,7 @@ cdef class TransactionTracker:
     Parameters
     ----------
     crc32c : callable or None
-        ``f(bytes_like) -> int``, unless nobody asks; compared for control batches, whose bodies are all that is read.
+        ``f(bytes_like) -> int``; with it the checksums of control batches, the only ones read whole, are compared.
     decompress : callable
         ``f(codec, magic, bytes_like) -> bytes_like or None``, for the rare control batch that is compressed; None if it
         cannot be decompressed.
@@ -68,7 +68,7 @@ cdef class TransactionTracker:
     stop : int
         Walking ends at the first batch at or above this offset, as if the log ended there.
     below : int
-        Transactions that begin at or above this offset are of no interest.
+        Transactions that begin at or above this offset are not followed.
     """
 
     def __cinit__(self, crc32c, decompress, begun=(), int64_t stop=MAX_OFFSET, int64_t below=MAX_OFFSET):
@@ -105,13 +105,13 @@ cdef class TransactionTracker:
 
     @property
     def undecided(self):
-        """(producer id, first offset, last offset) of what ended in a lost place, or in it or behind it."""
+        """(producer id, first offset, last offset) of transactions that may have ended in lost offsets."""
         self.settle_doubts()
         return tuple(self._undecided)
 
     @property
     def in_doubt(self):
-        """The same of the transactions that have not been met again since."""
+        """The same of transactions whose producer has written no batch since the lost offsets."""
         return tuple(
             (self.items[i].producer_id, self.items[i].first, self.items[i].doubted_to)
             for i in range(self.open_count) if self.items[i].again == MAX_OFFSET
@@ -119,7 +119,7 @@ cdef class TransactionTracker:
 
     @property
     def known_below(self):
-        """What became of all batches seen with offsets below this one has been seen too."""
+        """It is known what became of every batch below this offset."""
         cdef int64_t known = self.last_offset + 1
         cdef Py_ssize_t i
         self.settle_doubts()
@@ -140,7 +140,7 @@ cdef class TransactionTracker:
 
     @property
     def is_settled(self):
-        """Whether all that lies ahead is of no interest."""
+        """Whether nothing that lies ahead matters: `stop` is reached, or all that began below `below` has ended."""
         return self.last_offset >= self.stop - 1 or (self.open_count == 0 and self.last_offset >= self.below - 1)
 
     def start_file(self, int64_t least, int64_t bound):
@@ -164,10 +164,10 @@ cdef class TransactionTracker:
         self.last_offset = least - 1
 
     def lose(self, int64_t last_lost, noted=()):
-        """Go on behind offsets up to `last_lost` that are lost, and with them perhaps the markers of what is open.
+        """Go on after lost offsets up to `last_lost`, which may have held markers of open transactions.
 
-        Whose marker it was, and of which kind, nothing tells: the next marker of a producer may be that of its next
-        transaction. So what is open here is in doubt as far as it has been seen.
+        Nothing tells whose markers they were, or of which kind: the next marker of a producer may belong to its next
+        transaction. So the batches seen so far of every open transaction are in doubt.
 
         Parameters
         ----------
@@ -180,14 +180,15 @@ cdef class TransactionTracker:
         self.settle_doubts()
         for producer_id, _, marker in noted:
             at = self.place_of(producer_id)
-            if self.last_offset < marker <= last_lost and at < self.open_count and self.items[at].producer_id == producer_id:
+            is_open = at < self.open_count and self.items[at].producer_id == producer_id
+            if is_open and self.last_offset < marker <= last_lost:
                 self.end(at, True, marker)
         for i in range(self.open_count):
             self.items[i].doubted_to = self.last_offset
             self.items[i].again = MAX_OFFSET
 
     cdef int settle_doubts(self) except -1:
-        """Part what is in doubt from the batches of its producer that came later."""
+        """Separate batches in doubt from later ones of the same producer."""
         cdef Begun* item
         cdef Py_ssize_t i
         for i in range(self.open_count):
@@ -224,7 +225,7 @@ cdef class TransactionTracker:
         return low
 
     cdef bint begin(self, int64_t producer_id, int64_t first) noexcept nogil:
-        """Note a transaction's batch; only its first one matters, and the first behind a lost place. False without memory."""
+        """Note a batch: the first of a transaction, and the first after lost offsets, matter. False without memory."""
         cdef Begun* moved
         cdef Py_ssize_t at = self.latest
         if producer_id < 0:

@@ -145,7 +145,7 @@ cdef class Entries:
         return Code.END
 
     cdef Py_ssize_t needed_of(self, const Entry* entry, Py_ssize_t there) noexcept nogil:
-        """Bytes of an entry larger than what is `there` that the window has to hold; 0 if its header is enough and is."""
+        """Bytes that the window has to hold of an entry larger than what is `there`; 0 if its header is enough."""
         if entry.size > self.reach - self.walked:
             return entry.size
         # One rule for all formats: the longest header there is.
@@ -197,22 +197,22 @@ cdef class Entries:
 
 
 cdef class EntryFinder:
-    """Looks for places where an entry may begin, in windows that hold anything.
+    """Looks for places where an entry may begin, in windows of arbitrary bytes.
 
-    Bytes can be made to look like one header after another, each with a length that leads far on. So what may be spent
-    is limited; what is left when a window is begun is for the caller to say.
+    A file can be crafted to look like one header after another, each with a large length. So the number of bytes
+    compared is limited; the caller may set what is left before each window.
 
     Parameters
     ----------
     functions : CFunctions
-        With whose checksums an entry is compared at once if the window holds all of it.
+        Their checksums are compared at once for an entry that the window holds whole.
     largest : int
         Larger entries are passed over.
 
     Attributes
     ----------
     left : int
-        Bytes that may yet be compared, here or by the caller; nothing is found any more when there are none.
+        Bytes that may still be compared, here or by the caller; below zero nothing is found.
     """
 
     def __cinit__(self, CFunctions functions, Py_ssize_t largest=INT32_MAX):
@@ -223,8 +223,8 @@ cdef class EntryFinder:
     def find(self, Scratch window, Py_ssize_t start, Py_ssize_t size, Py_ssize_t beyond, int64_t above, int64_t bound):
         """The first place in [start, size) of `window` where a plausible entry begins, or -1.
 
-        Plausible is a header that reads well, a size that ends within `beyond` bytes behind the window, offsets above
-        `above` and below `bound`, and a right checksum where it can be compared. Otherwise that is for the caller.
+        An entry is plausible if its header is valid, it ends within `beyond` bytes after the window, its offsets are
+        above `above` and below `bound`, and its checksum is right. Where it cannot be compared here, the caller has to.
         """
         cdef const uint8_t* data = window.address
         cdef Entry entry
@@ -277,10 +277,10 @@ cdef inline int64_t or_null(int64_t number) noexcept nogil:
 
 
 cdef class HeaderTable:
-    """What the headers of entries with offsets in [low, high) say, a row for each.
+    """The headers of entries with offsets in [low, high), a row for each.
 
     A wrapper of v0 or v1, which says only how far it reaches, may hold all offsets from the entry before it on.
-    `is_full` when there are `row_target` rows that are not `held`: so many of the last ones are not given away yet.
+    `is_full` when there are `row_target` rows besides the last `held` ones, which `finish` keeps back.
     `times_out_of_range` counts times that microseconds cannot hold.
     """
 
