@@ -28,8 +28,6 @@ LOG_OVERHEAD = 12
 MAGIC_OFFSET = 16
 """The position of the magic byte in all formats."""
 HEADER_SIZE_UP_TO_MAGIC = 17
-MAGIC_POSITION = MAGIC_OFFSET
-"""An older name of `MAGIC_OFFSET`."""
 
 # A batch of v2 (``DefaultRecordBatch``).
 V2_PARTITION_LEADER_EPOCH_OFFSET = 12

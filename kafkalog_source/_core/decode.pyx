@@ -14,23 +14,18 @@ from kafkalog_source._core.checksums cimport has_right_crc, has_right_crc_by
 from kafkalog_source._core.codes cimport Code
 from kafkalog_source._core.columns cimport Columns
 from kafkalog_source._core.layout cimport (
-    CODEC_LZ4, CODEC_MASK, CODEC_ZSTD, CONTROL_FLAG, MAX_OFFSET, TRANSACTIONAL_FLAG, V2_PRODUCER_ID_OFFSET,
+    CODEC_LZ4, CODEC_MASK, CONTROL_FLAG, MAX_OFFSET, TRANSACTIONAL_FLAG, V2_PRODUCER_ID_OFFSET,
 )
 from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.native cimport CFunctions
 from kafkalog_source._core.payloads cimport Payloads
 from kafkalog_source._core.outcomes cimport COMMITTED, NO_TRANSACTION, TransactionStates
-from kafkalog_source._core.walk cimport Entries, Entry
+from kafkalog_source._core.walk cimport Entries, Entry, codec_exists
 
 cdef Py_ssize_t PREPARED_AT_ONCE = 1 << 18  # bytes on disk
 cdef Py_ssize_t LARGEST_LZ4_AT_ONCE = 1 << 18  # compressed, so that a bomb expands to at most 64 MiB
 cdef Py_ssize_t SMALL_LZ4_AT_ONCE = 1 << 16    # while memory of another large payload is still held
 cdef Py_ssize_t LARGEST_KEPT = 1 << 20
-
-
-cdef inline bint codec_exists(const Entry* e) noexcept nogil:
-    # zstd was added with v2 and is invalid in v0 and v1 (AbstractLegacyRecordBatch).
-    return (e.attributes & CODEC_MASK) <= (CODEC_ZSTD if e.magic == 2 else CODEC_LZ4)
 
 
 cdef class Decoder:

@@ -14,7 +14,7 @@ cdef struct Begun:
 
 cdef class TransactionTracker:
     cdef Begun* items              # by producer id
-    cdef Py_ssize_t count
+    cdef Py_ssize_t open_count
     cdef Py_ssize_t capacity
     cdef Py_ssize_t latest         # index in `items` of the last producer found
     cdef list _aborted
@@ -29,7 +29,7 @@ cdef class TransactionTracker:
     cdef readonly int64_t last_offset
     cdef readonly Py_ssize_t walked
     cdef readonly Py_ssize_t next_size
-    cdef readonly Py_ssize_t found_count
+    cdef readonly Py_ssize_t count       # batches of this walk
 
     cdef Py_ssize_t place_of(self, int64_t producer_id) noexcept nogil
     cdef bint begin(self, int64_t producer_id, int64_t first) noexcept nogil

@@ -22,9 +22,10 @@ from kafkalog_source._core.memory cimport Scratch, View
 from kafkalog_source._core.walk cimport Entry, parse_header
 
 cdef enum:
-    # What a control record is that ends no transaction, beside the kinds of those that end one.
+    # Answers for control batches that end no transaction; `CONTROL_ABORT` and `CONTROL_COMMIT` are the others.
     NO_MARKER = 8
     WRONG_KEY = 9
+    BAD_PAYLOAD = 10
 cdef Py_ssize_t MARKER_SIZE = 78  # of a batch with a marker, as every broker writes it
 
 
@@ -58,22 +59,23 @@ cdef class TransactionTracker:
     Parameters
     ----------
     crc32c : callable or None
-        ``f(bytes_like) -> int``, unless nobody asks; compared for control batches, whose bodies are all that is read.
+        ``f(bytes_like) -> int``; with it the checksums of control batches, the only ones read whole, are compared.
     decompress : callable
-        ``f(codec, magic, bytes_like) -> bytes_like``, for the rare control batch that is compressed.
+        ``f(codec, magic, bytes_like) -> bytes_like or None``, for the rare control batch that is compressed; None if it
+        cannot be decompressed.
     begun : iterable of (int, int)
         Producer id and first offset of the transactions that were open before.
     stop : int
         Walking ends at the first batch at or above this offset, as if the log ended there.
     below : int
-        Transactions that begin at or above this offset are of no interest.
+        Transactions that begin at or above this offset are not followed.
     """
 
     def __cinit__(self, crc32c, decompress, begun=(), int64_t stop=MAX_OFFSET, int64_t below=MAX_OFFSET):
         self.crc32c = crc32c
         self.decompress = decompress
         self.items = NULL
-        self.count = 0
+        self.open_count = 0
         self.capacity = 0
         self.latest = 0
         self._aborted = []
@@ -81,7 +83,7 @@ cdef class TransactionTracker:
         self.view = View.__new__(View)
         self.stop = stop
         self.below = below
-        self.found_count = 0
+        self.count = 0
         for producer_id, first in begun:
             if not self.begin(producer_id, first):
                 raise MemoryError("no memory for open transactions")
@@ -99,29 +101,29 @@ cdef class TransactionTracker:
     def open(self):
         """(producer id, first offset) of the transactions without a marker so far, by producer id."""
         self.settle_doubts()
-        return tuple((self.items[i].producer_id, self.items[i].first) for i in range(self.count))
+        return tuple((self.items[i].producer_id, self.items[i].first) for i in range(self.open_count))
 
     @property
     def undecided(self):
-        """(producer id, first offset, last offset) of what ended in a lost place, or in it or behind it."""
+        """(producer id, first offset, last offset) of transactions that may have ended in lost offsets."""
         self.settle_doubts()
         return tuple(self._undecided)
 
     @property
     def in_doubt(self):
-        """The same of the transactions that have not been met again since."""
+        """The same of transactions whose producer has written no batch since the lost offsets."""
         return tuple(
             (self.items[i].producer_id, self.items[i].first, self.items[i].doubted_to)
-            for i in range(self.count) if self.items[i].again == MAX_OFFSET
+            for i in range(self.open_count) if self.items[i].again == MAX_OFFSET
         )
 
     @property
     def known_below(self):
-        """What became of all batches seen with offsets below this one has been seen too."""
+        """It is known what became of every batch below this offset."""
         cdef int64_t known = self.last_offset + 1
         cdef Py_ssize_t i
         self.settle_doubts()
-        for i in range(self.count):
+        for i in range(self.open_count):
             known = min(known, self.items[i].first)
         return known
 
@@ -138,8 +140,8 @@ cdef class TransactionTracker:
 
     @property
     def is_settled(self):
-        """Whether all that lies ahead is of no interest."""
-        return self.last_offset >= self.stop - 1 or (self.count == 0 and self.last_offset >= self.below - 1)
+        """Whether nothing that lies ahead matters: `stop` is reached, or all that began below `below` has ended."""
+        return self.last_offset >= self.stop - 1 or (self.open_count == 0 and self.last_offset >= self.below - 1)
 
     def start_file(self, int64_t least, int64_t bound):
         """Go on with another file, whose offsets lie in [least, bound)."""
@@ -152,7 +154,7 @@ cdef class TransactionTracker:
     def go_back(self, int64_t least):
         """Go on at offset `least`, because batches before it carried offsets that are too high, and what they began."""
         cdef Py_ssize_t i
-        for i in range(self.count):
+        for i in range(self.open_count):
             self.items[i].first = min(self.items[i].first, least)
             self.items[i].doubted_to = min(self.items[i].doubted_to, least)
             if self.items[i].again != MAX_OFFSET:
@@ -162,10 +164,10 @@ cdef class TransactionTracker:
         self.last_offset = least - 1
 
     def lose(self, int64_t last_lost, noted=()):
-        """Go on behind offsets up to `last_lost` that are lost, and with them perhaps the markers of what is open.
+        """Go on after lost offsets up to `last_lost`, which may have held markers of open transactions.
 
-        Whose marker it was, and of which kind, nothing tells: the next marker of a producer may be that of its next
-        transaction. So what is open here is in doubt as far as it has been seen.
+        Nothing tells whose markers they were, or of which kind: the next marker of a producer may belong to its next
+        transaction. So the batches seen so far of every open transaction are in doubt.
 
         Parameters
         ----------
@@ -178,17 +180,18 @@ cdef class TransactionTracker:
         self.settle_doubts()
         for producer_id, _, marker in noted:
             at = self.place_of(producer_id)
-            if self.last_offset < marker <= last_lost and at < self.count and self.items[at].producer_id == producer_id:
+            is_open = at < self.open_count and self.items[at].producer_id == producer_id
+            if is_open and self.last_offset < marker <= last_lost:
                 self.end(at, True, marker)
-        for i in range(self.count):
+        for i in range(self.open_count):
             self.items[i].doubted_to = self.last_offset
             self.items[i].again = MAX_OFFSET
 
     cdef int settle_doubts(self) except -1:
-        """Part what is in doubt from the batches of its producer that came later."""
+        """Separate batches in doubt from later ones of the same producer."""
         cdef Begun* item
         cdef Py_ssize_t i
-        for i in range(self.count):
+        for i in range(self.open_count):
             item = &self.items[i]
             if item.again != INT64_MIN and item.again != MAX_OFFSET:
                 self._undecided.append((item.producer_id, item.first, item.doubted_to))
@@ -204,14 +207,14 @@ cdef class TransactionTracker:
             item.first = item.again
         if aborted and item.first != MAX_OFFSET:
             self._aborted.append((item.producer_id, item.first, marker))
-        self.count -= 1
-        memmove(&self.items[at], &self.items[at + 1], (self.count - at) * sizeof(Begun))
+        self.open_count -= 1
+        memmove(&self.items[at], &self.items[at + 1], (self.open_count - at) * sizeof(Begun))
         return 0
 
     cdef Py_ssize_t place_of(self, int64_t producer_id) noexcept nogil:
         """Where the producer's transaction is, or would have to be put."""
         cdef Py_ssize_t low = 0
-        cdef Py_ssize_t high = self.count
+        cdef Py_ssize_t high = self.open_count
         cdef Py_ssize_t middle
         while low < high:
             middle = (low + high) // 2
@@ -222,28 +225,28 @@ cdef class TransactionTracker:
         return low
 
     cdef bint begin(self, int64_t producer_id, int64_t first) noexcept nogil:
-        """Note a transaction's batch; only its first one matters, and the first behind a lost place. False without memory."""
+        """Note a batch: the first of a transaction, and the first after lost offsets, matter. False without memory."""
         cdef Begun* moved
         cdef Py_ssize_t at = self.latest
         if producer_id < 0:
             return True
-        if at >= self.count or self.items[at].producer_id != producer_id:
+        if at >= self.open_count or self.items[at].producer_id != producer_id:
             at = self.latest = self.place_of(producer_id)
-        if at < self.count and self.items[at].producer_id == producer_id:
+        if at < self.open_count and self.items[at].producer_id == producer_id:
             self.items[at].again = min(self.items[at].again, first)
             return True
-        if self.count == self.capacity:
+        if self.open_count == self.capacity:
             moved = <Begun*>realloc(self.items, max(self.capacity * 2, 64) * sizeof(Begun))
             if moved == NULL:
                 return False
             self.items = moved
             self.capacity = max(self.capacity * 2, 64)
-        memmove(&self.items[at + 1], &self.items[at], (self.count - at) * sizeof(Begun))
+        memmove(&self.items[at + 1], &self.items[at], (self.open_count - at) * sizeof(Begun))
         self.items[at].producer_id = producer_id
         self.items[at].first = first
         self.items[at].again = INT64_MIN
         self.items[at].doubted_to = INT64_MIN
-        self.count += 1
+        self.open_count += 1
         return True
 
     cdef int walk_window(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t left, Entry* e) noexcept nogil:
@@ -280,7 +283,7 @@ cdef class TransactionTracker:
                     return Code.NO_MEMORY
             self.walked += e.size
             self.last_offset = e.last_offset
-            self.found_count += 1
+            self.count += 1
         return Code.END
 
     def walk(self, Scratch window, Py_ssize_t size, Py_ssize_t left, Py_ssize_t start=0):
@@ -306,6 +309,7 @@ cdef class TransactionTracker:
             raise ValueError(f"a window of {window.capacity} bytes does not hold {size} of {left} from {start} on")
         self.walked = 0
         self.next_size = 0
+        self.count = 0
         while True:
             with nogil:
                 code = self.walk_window(window.address + start, size, left, &e)
@@ -313,13 +317,9 @@ cdef class TransactionTracker:
                 code = self.take_small(window.address + start + e.start, &e)
             if code != Code.OK:
                 return code
-            self.skip(e.size, e.last_offset)
-
-    def skip(self, Py_ssize_t size, int64_t last_offset):
-        """Go on behind the batch at `walked`."""
-        self.walked += size
-        self.last_offset = max(self.last_offset, last_offset)
-        self.found_count += 1
+            self.walked += e.size
+            self.last_offset = e.last_offset
+            self.count += 1
 
     cdef int take_small(self, const uint8_t* p, const Entry* e) except -1:
         """Take a batch into account that is a marker if its header says so, which its checksum has to prove."""
@@ -339,10 +339,12 @@ cdef class TransactionTracker:
         if load_i32(p + V2_RECORDS_COUNT_OFFSET) == 0 or producer_id < 0:
             return Code.OK
         kind = self.marker_of(p, e)
+        if kind == BAD_PAYLOAD:
+            return Code.BAD_CODEC
         if kind == WRONG_KEY:
             return Code.CONTROL_KEY
         at = self.place_of(producer_id)
-        if kind == NO_MARKER or at == self.count or self.items[at].producer_id != producer_id:
+        if kind == NO_MARKER or at == self.open_count or self.items[at].producer_id != producer_id:
             return Code.OK
         self.end(at, kind == CONTROL_ABORT, e.first_offset)
         return Code.OK
@@ -357,6 +359,8 @@ cdef class TransactionTracker:
             return WRONG_KEY
         self.view.set(p + V2_HEADER_SIZE, e.size - V2_HEADER_SIZE)
         payload = self.decompress(e.attributes & CODEC_MASK, e.magic, self.view)
+        if payload is None:
+            return BAD_PAYLOAD
         PyObject_GetBuffer(payload, &buffer, PyBUF_SIMPLE)
         kind = control_kind(<const uint8_t*>buffer.buf, buffer.len)
         PyBuffer_Release(&buffer)

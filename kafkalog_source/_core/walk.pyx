@@ -94,7 +94,6 @@ cdef class Entries:
         self.bound = bound
         self.stop = stop
         self.last_offset = least - 1
-        self.found_count = 0
 
     def __dealloc__(self):
         free(self.items)
@@ -109,7 +108,6 @@ cdef class Entries:
             self.capacity = max(self.capacity * 2, 256)
         self.items[self.count] = entry[0]
         self.count += 1
-        self.found_count += 1
         return True
 
     cdef int walk_window(self, const uint8_t* data, Py_ssize_t size) noexcept nogil:
@@ -131,8 +129,9 @@ cdef class Entries:
             if entry.magic == 2 and entry.first_offset >= self.stop and entry.first_offset > self.last_offset:
                 return Code.PAST_OFFSETS
             if entry.size > size - self.walked:
-                self.next_size = entry.size
-                return Code.INCOMPLETE
+                self.next_size = self.needed_of(&entry, size - self.walked)
+                if self.next_size:
+                    return Code.INCOMPLETE
             if entry.first_offset <= self.last_offset:
                 return Code.OFFSET_BELOW_FILE if self.last_offset < self.least else Code.OFFSET_NOT_RISING
             if entry.last_offset >= self.bound:
@@ -145,18 +144,34 @@ cdef class Entries:
             self.last_offset = entry.last_offset
         return Code.END
 
-    def walk(self, Scratch window, Py_ssize_t size):
+    cdef Py_ssize_t needed_of(self, const Entry* entry, Py_ssize_t there) noexcept nogil:
+        """Bytes that the window has to hold of an entry larger than what is `there`; 0 if its header is enough."""
+        if entry.size > self.reach - self.walked:
+            return entry.size
+        # One rule for all formats: the longest header there is.
+        return 0 if there >= V2_HEADER_SIZE else min(entry.size, V2_HEADER_SIZE)
+
+    def walk(self, Scratch window, Py_ssize_t size, Py_ssize_t left=0):
         """Find the entries of the first `size` bytes of `window`.
+
+        Parameters
+        ----------
+        window : Scratch
+        size : int
+        left : int, optional
+            Bytes from the window's first one up to which the last entry may reach, if only headers are of interest:
+            its header is in the window, its payload need not be. By default every entry lies in the window whole.
 
         Returns
         -------
         int
-            A code: END (the window's end is an entry's end), INCOMPLETE (`next_size` bytes are needed from
-            `walked` on), PAST_OFFSETS, or what is wrong with the header at `walked`.
+            A code: END (`walked`, which may lie after the window, is where the next entry begins), INCOMPLETE
+            (`next_size` bytes are needed from `walked` on), PAST_OFFSETS, or what is wrong with the header at `walked`.
         """
         cdef int code
         if size > window.capacity:
             raise ValueError(f"a window of {window.capacity} bytes does not hold {size}")
+        self.reach = max(size, left)
         with nogil:
             code = self.walk_window(window.address, size)
         return code
@@ -164,6 +179,14 @@ cdef class Entries:
     def skip_to(self, int64_t last_offset):
         """Go on as if `last_offset` were that of the last entry, even if one that was found lies above it."""
         self.last_offset = last_offset
+
+    def good_headers(self, Py_ssize_t largest):
+        """How many entries, from the first one on, name a codec that exists and have at most `largest` bytes."""
+        cdef Py_ssize_t i
+        for i in range(self.count):
+            if self.items[i].size > largest or not codec_exists(&self.items[i]):
+                return i
+        return self.count
 
     def entry(self, Py_ssize_t index):
         """(start, size, magic, attributes, first offset, last offset) of an entry of this window."""
@@ -174,22 +197,22 @@ cdef class Entries:
 
 
 cdef class EntryFinder:
-    """Looks for places where an entry may begin, in windows that hold anything.
+    """Looks for places where an entry may begin, in windows of arbitrary bytes.
 
-    Bytes can be made to look like one header after another, each with a length that leads far on. So what may be spent
-    is limited; what is left when a window is begun is for the caller to say.
+    A file can be crafted to look like one header after another, each with a large length. So the number of bytes
+    compared is limited; the caller may set what is left before each window.
 
     Parameters
     ----------
     functions : CFunctions
-        With whose checksums an entry is compared at once if the window holds all of it.
+        Their checksums are compared at once for an entry that the window holds whole.
     largest : int
         Larger entries are passed over.
 
     Attributes
     ----------
     left : int
-        Bytes that may yet be compared, here or by the caller; nothing is found any more when there are none.
+        Bytes that may still be compared, here or by the caller; below zero nothing is found.
     """
 
     def __cinit__(self, CFunctions functions, Py_ssize_t largest=INT32_MAX):
@@ -200,8 +223,8 @@ cdef class EntryFinder:
     def find(self, Scratch window, Py_ssize_t start, Py_ssize_t size, Py_ssize_t beyond, int64_t above, int64_t bound):
         """The first place in [start, size) of `window` where a plausible entry begins, or -1.
 
-        Plausible is a header that reads well, a size that ends within `beyond` bytes behind the window, offsets above
-        `above` and below `bound`, and a right checksum where it can be compared. Otherwise that is for the caller.
+        An entry is plausible if its header is valid, it ends within `beyond` bytes after the window, its offsets are
+        above `above` and below `bound`, and its checksum is right. Where it cannot be compared here, the caller has to.
         """
         cdef const uint8_t* data = window.address
         cdef Entry entry
@@ -254,10 +277,10 @@ cdef inline int64_t or_null(int64_t number) noexcept nogil:
 
 
 cdef class HeaderTable:
-    """What the headers of entries with offsets in [low, high) say, a row for each.
+    """The headers of entries with offsets in [low, high), a row for each.
 
     A wrapper of v0 or v1, which says only how far it reaches, may hold all offsets from the entry before it on.
-    `is_full` when there are `row_target` rows that are not `held`: so many of the last ones are not given away yet.
+    `is_full` when there are `row_target` rows besides the last `held` ones, which `finish` keeps back.
     `times_out_of_range` counts times that microseconds cannot hold.
     """
 
@@ -288,22 +311,16 @@ cdef class HeaderTable:
     def take(self, Scratch window, int64_t window_position, Entries entries, Py_ssize_t start, Py_ssize_t stop):
         """Add the entries [start, stop) of a window, whose first byte is that at `window_position`."""
         cdef Py_ssize_t i
+        cdef const Entry* last
         if not 0 <= start <= stop <= entries.count:
             raise ValueError(f"entries [{start}, {stop}) of {entries.count}")
-        if start < stop and entries.items[stop - 1].start + entries.items[stop - 1].size > window.capacity:
-            raise ValueError("the entries are not those of this window")
+        if start < stop:
+            # Only the header of the last one need be there, and no more than that is read.
+            last = &entries.items[stop - 1]
+            if last.start + min(last.size, V2_HEADER_SIZE) > window.capacity:
+                raise ValueError("the entries are not those of this window")
         for i in range(start, stop):
             self.add(window.address + entries.items[i].start, &entries.items[i], window_position)
-
-    def take_header(self, Scratch window, int64_t window_position, Py_ssize_t size, int64_t previous):
-        """Add the entry that begins a window of which the header is there; gives its offsets, magic and codec."""
-        cdef Entry entry
-        if not V2_HEADER_SIZE <= size <= window.capacity or parse_header(window.address, size, &entry) != Code.OK:
-            return None
-        entry.start = 0
-        entry.previous = previous
-        self.add(window.address, &entry, window_position)
-        return entry.first_offset, entry.last_offset, entry.magic, entry.attributes & CODEC_MASK
 
     def drop_last(self, int64_t position):
         """Forget the last row if it is that of the entry at `position` of the file."""

@@ -70,12 +70,14 @@ cdef class Entries07(Entries):
             code = parse_header_07(data + self.walked, size - self.walked, &entry)
             if code == Code.OK and entry.size > self.bound - entry.first_offset:
                 return Code.OFFSET_ABOVE_FILE
-            if code == Code.OK and entry.size > size - self.walked:
-                code = Code.INCOMPLETE
             if code == Code.INCOMPLETE:
                 self.next_size = entry.size
             if code != Code.OK:
                 return code
+            if entry.size > size - self.walked:
+                self.next_size = self.needed_of(&entry, size - self.walked)
+                if self.next_size:
+                    return Code.INCOMPLETE
             entry.last_offset = entry.first_offset
             entry.previous = self.last_offset
             entry.start = self.walked
@@ -89,7 +91,6 @@ cdef class Entries07(Entries):
         """Drop the window's messages from `index` on; the next one begins at `walked`, which may be later."""
         if not 0 <= index <= self.count:
             raise IndexError(index)
-        self.found_count -= self.count - index
         self.count = index
         self.walked = walked
 

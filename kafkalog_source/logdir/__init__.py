@@ -10,8 +10,8 @@ compaction), `single_segment` (a segment given by its own path), `relisting` (re
 
 from __future__ import annotations
 
-from kafkalog_source.logdir.listing import list_logs
+from kafkalog_source.logdir.listing import list_logs, list_partition_again
 from kafkalog_source.logdir.model import Listing, PartitionLog, SegmentFile, Skipped
 from kafkalog_source.logdir.relisting import Relisting
 
-__all__ = ["Listing", "PartitionLog", "Relisting", "SegmentFile", "Skipped", "list_logs"]
+__all__ = ["Listing", "PartitionLog", "Relisting", "SegmentFile", "Skipped", "list_logs", "list_partition_again"]

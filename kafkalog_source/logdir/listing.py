@@ -32,7 +32,7 @@ from kafkalog_source.logdir.names import PartitionName, parse_log_file, parse_pa
 from kafkalog_source.logdir.partition_dir import PartitionContents, list_partition
 from kafkalog_source.logdir.single_segment import single_segment
 
-__all__ = ["PartitionLister", "list_logs"]
+__all__ = ["PartitionLister", "list_logs", "list_partition_again"]
 
 PartitionLister = Callable[[str, Root, Callable[[str], int], Callable[[KafkaLogError], None] | None], PartitionContents]
 
@@ -89,6 +89,14 @@ def list_logs(
                 remedy="Files and directories marked .deleted, -delete and the like are read only if the glob ends so",
             )
     return search.listing()
+
+
+def list_partition_again(path: str) -> PartitionLog:
+    """List the directory of a partition that a read was planned for.
+
+    Links in it were judged then, against a root that is not known any more.
+    """
+    return list_logs([path], wanted=lambda *_: True, follow_symlinks=True).partitions[0]
 
 
 def _names_segment(given: GivenPath) -> bool:

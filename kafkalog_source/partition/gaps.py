@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError, KafkaLogError, printable
-from kafkalog_source.logdir import list_logs
+from kafkalog_source.logdir import list_partition_again
 from kafkalog_source.partition.moved_files import has_changed, until_files_stay
 from kafkalog_source.partition.offsets import PartitionOffsets
 from kafkalog_source.partition.one_batch import rows_of_batch
@@ -94,9 +94,7 @@ class GapChecks:
         return self._compacted[directory]
 
     def _has_gaps(self, directory: str) -> bool:
-        # Links were checked when the read was planned, against a root that is not known here.
-        listing = list_logs([directory], wanted=lambda *_: True, follow_symlinks=True)
-        return any(self._has_gap(place) for place in PartitionOffsets(listing.partitions[0]).places())
+        return any(self._has_gap(place) for place in PartitionOffsets(list_partition_again(directory)).places())
 
     def _has_gap(self, place: SegmentPlace) -> bool:
         """Whether offsets are missing inside a segment; damage is ignored, since reading the segment reports it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kafkalog_source.format import MAX_OFFSET
-from kafkalog_source.logdir import list_logs
+from kafkalog_source.logdir import list_partition_again
 from kafkalog_source.partition.moved_files import until_files_stay
 from kafkalog_source.partition.offsets import PartitionOffsets
 from kafkalog_source.partition.segment_range import segment_range
@@ -104,9 +104,8 @@ def _listed(path: str) -> PartitionLog | None:
     """The partition, or None if it no longer exists or has no segment."""
     if not os.path.lexists(path):
         return None
-    # Links were checked when the read was planned, against a root that is not known here.
-    listing = list_logs([path], wanted=lambda *_: True, follow_symlinks=True)
-    return next((log for log in listing.partitions if log.segments), None)
+    log = list_partition_again(path)
+    return log if log.segments else None
 
 
 def _ranges(each: SplitRange, offsets: PartitionOffsets, low: int, end: int) -> Iterator[SplitRange]:

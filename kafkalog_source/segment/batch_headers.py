@@ -1,22 +1,21 @@
-"""What the headers of a range of a segment say, batch by batch; no payload is decompressed."""
+"""The headers of the batches in a range of a segment; no payload is decompressed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from kafkalog_source._core.codes import CODE
 from kafkalog_source._core.columns import Columns
 from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source._core.walk import Entries, HeaderTable
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
-from kafkalog_source.format import MAX_OFFSET, V2_HEADER_SIZE, Codec
+from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.checks.header_check import checked_events
 from kafkalog_source.segment.damage.description import Damage
 from kafkalog_source.segment.entries import EntryHeader, entry_header
+from kafkalog_source.segment.header_walk import HeaderStop, header_windows
 from kafkalog_source.segment.reader import End, Run, SpanReader
-from kafkalog_source.segment.window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,13 +23,6 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.reader import Event
     from kafkalog_source.segment.source import LocalFile
     from kafkalog_source.segment.span import Span
-
-_END, _INCOMPLETE = CODE["end"], CODE["incomplete"]
-_FIRST_WINDOW_SIZE = 1 << 12
-_WINDOW_SIZE = 1 << 18
-_SPARSE = 1 << 13
-"""From this mean size of a batch on, reading each header alone costs less than reading everything."""
-_V2 = 2
 
 
 class HeaderReader(Protocol):
@@ -54,9 +46,10 @@ class BatchHeaders:
     Parameters
     ----------
     verify : bool
-        Whether the checksum of every batch is compared, for which all of it is read. Without, payloads are passed over.
+        Whether the checksum of every batch is compared, which means reading all of it. If not, payloads are passed
+        over.
     largest_batch : int
-        A batch of more bytes is refused, as where records are read.
+        A batch of more bytes is damage, as it is where records are read.
     memory : Scratch
         For windows, used again from span to span.
 
@@ -72,28 +65,16 @@ class BatchHeaders:
         self._verify = verify
         self._columns = Columns([], BlockPool())
         self._decompressor = Decompressor(1)
-        unverified = DecodeSettings(verify_checksums=False)
-        self._checker = make_decoder(self._columns, self._decompressor, unverified, MAX_OFFSET, MAX_OFFSET)
 
     def reader(self, source: LocalFile, span: Span, low: int, high: int) -> HeaderReader:
-        """Give what reads the batches of a span that may hold offsets in [low, high)."""
+        """A reader of the batches of a span that may hold offsets in [low, high)."""
         self.table.set_range(low, high, span.base_07 is not None)
         if self._verify or span.base_07 is not None:
             return self.whole(source, span)
         return _Skipping(self, source, span)
 
-    def good_entries(self, position: int, entries: Entries, window_size: int) -> int:
-        """How many entries of the window, from the first one on, are of known codecs and not too large."""
-        self._checker.start()
-        code = self._checker.decode(self.memory, position, entries)
-        good = entries.count if code == _END else self._checker.index
-        if window_size > self.largest_batch:
-            too_large = (index for index in range(good) if entries.entry(index)[1] > self.largest_batch)
-            good = next(too_large, good)
-        return good
-
     def whole(self, source: LocalFile, span: Span) -> HeaderReader:
-        """Give what reads all bytes of a span and says what is damaged there."""
+        """A reader of all bytes of a span."""
         settings = DecodeSettings(verify_checksums=self._verify)
         # Every batch lies below the offsets wanted, so that its records are left alone.
         make = make_decoder if span.base_07 is None else make_decoder_07
@@ -113,7 +94,7 @@ def checked_headers(
     largest_batch : int
         A batch of more bytes is damage.
     on_damage : callable
-        Told of what no header is given of, in its place among the headers. If it returns, those after it are given.
+        Called with each damaged region, in its place among the headers. If it returns, the headers after it follow.
     """
     for event in checked_events(source, span, largest_batch):
         if isinstance(event, Run):
@@ -149,7 +130,7 @@ class _Whole:
 
 
 class _Skipping:
-    """Goes from header to header, and has whatever is not in order looked at as a whole, from the batch before it on.
+    """Goes from header to header. At the first that is wrong it goes back one batch and reads all bytes from there on.
 
     That batch's row is held back in the table until the next one shows that its offset is right.
     """
@@ -159,8 +140,6 @@ class _Skipping:
         self._table = headers.table
         self._source = source
         self._span = span
-        self._window = Window(source, headers.memory, span.end)
-        self._entries = Entries(least=span.least, bound=span.bound, stop=span.stop)
         self._found = 0
         self._last = (span.start, span.least - 1)
         self._rest: HeaderReader | None = None
@@ -170,67 +149,33 @@ class _Skipping:
         return self._found if self._rest is None else self._found + self._rest.batches
 
     def __iter__(self) -> Iterator[Event]:
-        position, want, entries = self._span.start, _FIRST_WINDOW_SIZE, self._entries
+        span, memory = self._span, self._headers.memory
+        entries, above = Entries(least=span.least, bound=span.bound, stop=span.stop), span.least - 1
         self._table.held = 1
-        while position < self._span.end:
-            self._window.fill(position, want)
-            above = entries.last_offset
-            code = entries.walk(self._headers.memory, self._window.size)
-            taken = self._take(position, above)
-            is_good = taken == entries.count
-            run_position = position
-            position += entries.walked
-            if is_good and code != _END:
-                is_good = self._fits(code, position)
-                if is_good and entries.count == 0:
-                    is_good = self._take_large(position)
-                    position += entries.next_size
-            yield Run(self._headers.memory, run_position, entries, 0, taken, self._table.is_full)
-            if not is_good:
-                yield from self._look_at_rest()
+        for event in header_windows(self._source, memory, entries, span.start, span.end):
+            if isinstance(event, HeaderStop):
+                yield from self._read_rest()
                 return
-            want = self._next_want(want)
+            taken = self._take(event.position, entries, above)
+            yield Run(memory, event.position, entries, 0, taken, self._table.is_full)
+            if taken < entries.count:
+                yield from self._read_rest()
+                return
+            above = entries.last_offset
         self._table.held = 0
-        yield End(entries.last_offset + 1)
+        yield End(above + 1)
 
-    def _take(self, position: int, above: int) -> int:
+    def _take(self, position: int, entries: Entries, above: int) -> int:
         """Take the batches of the window up to one that is too large or of an unknown codec; gives how many."""
-        entries = self._entries
-        stop = self._headers.good_entries(position, entries, self._window.size)
+        stop = entries.good_headers(self._headers.largest_batch)
         if stop:
             self._table.take(self._headers.memory, position, entries, 0, stop)
             self._found += stop
             self._last = (position + entries.entry(stop - 1)[0], entries.entry(stop - 2)[5] if stop > 1 else above)
         return stop
 
-    def _fits(self, code: int, position: int) -> bool:
-        """Whether the walk ended only because a batch goes on behind the window."""
-        most = min(self._span.end - position, self._headers.largest_batch)
-        return code == _INCOMPLETE and self._entries.next_size <= most
-
-    def _take_large(self, position: int) -> bool:
-        """Take the batch that goes on behind the window, of which the header is in it; gives whether it is right."""
-        entries, above = self._entries, self._entries.last_offset
-        found = self._table.take_header(self._headers.memory, position, self._window.size, above)
-        if found is None:
-            return False
-        first, last, magic, codec = found
-        if first <= above or last >= self._span.bound or not _codec_exists(magic, codec):
-            self._table.drop_last(position)
-            return False
-        entries.skip_to(last)
-        self._found += 1
-        self._last = (position, above)
-        return True
-
-    def _next_want(self, want: int) -> int:
-        size = self._entries.walked or self._entries.next_size
-        if size > _SPARSE * max(self._entries.count, 1):
-            return V2_HEADER_SIZE
-        return min(max(4 * want, _FIRST_WINDOW_SIZE), _WINDOW_SIZE)
-
-    def _look_at_rest(self) -> Iterator[Event]:
-        """Look at everything from the last good batch on."""
+    def _read_rest(self) -> Iterator[Event]:
+        """Read everything from the last good batch on."""
         position, above = self._last
         self._table.drop_last(position)
         self._table.held = 0
@@ -238,8 +183,3 @@ class _Skipping:
         span = replace(self._span, start=position, least=above + 1)
         self._rest = self._headers.whole(self._source, span)
         yield from self._rest
-
-
-def _codec_exists(magic: int, codec: int) -> bool:
-    """Zstd came with v2 and is not legal before."""
-    return codec <= (Codec.ZSTD if magic == _V2 else Codec.LZ4)

@@ -23,15 +23,13 @@ from kafkalog_source.format import (
     V2_LAST_OFFSET_DELTA_OFFSET,
     V2_RECORDS_COUNT_OFFSET,
 )
-from kafkalog_source.segment.source import shorter_error
+from kafkalog_source.segment.header_walk import Headers, header_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkalog_source.segment.source import LocalFile
 
-_FIRST_WINDOW_SIZE = 1 << 12
-_WINDOW_SIZE = 1 << 18
 _HEADER_SIZES = {1: LEGACY_KEY_SIZE_OFFSET_V1, 2: V2_HEADER_SIZE}
 """Bytes of an entry that are needed to fill `EntryHeader`; for v0, those up to the attributes."""
 LARGEST_CHECKED = 256 << 20
@@ -74,27 +72,19 @@ class EntryHeader:
 
 
 class HeaderWalk(Protocol):
-    """Walks the headers of one format.
+    """The headers of one format.
 
     Attributes
     ----------
     entries : Entries
-        The entries of the last window walked.
+        Walks the windows one after another, and holds the entries of the last window walked.
     """
 
     @property
     def entries(self) -> Entries: ...  # noqa: D102
 
-    def walk(self, window: Scratch, size: int, position: int) -> int:
-        """Walk a window, which begins at `position` of the file; see `Entries`."""
-        ...
-
     def header(self, data: memoryview, position: int, index: int) -> EntryHeader:
-        """Return the header of the entry `index` of the window `data`."""
-        ...
-
-    def large_header(self, data: bytes, position: int) -> EntryHeader | None:
-        """Return the header of an entry that begins with `data` but is larger, and continue after the entry."""
+        """Return the header of the entry `index` of the window `data`, which begins at `position` of the file."""
         ...
 
 
@@ -104,22 +94,9 @@ class BatchWalk:
     def __init__(self, least: int, bound: int) -> None:
         self.entries = Entries(least=least, bound=bound)
 
-    def walk(self, window: Scratch, size: int, position: int) -> int:
-        """See `HeaderWalk`."""
-        return self.entries.walk(window, size)
-
     def header(self, data: memoryview, position: int, index: int) -> EntryHeader:
         """See `HeaderWalk`."""
         return entry_header(data, position, *self.entries.entry(index))
-
-    def large_header(self, data: bytes, position: int) -> EntryHeader | None:
-        """See `HeaderWalk`."""
-        entries = self.entries
-        header = _unwalked_header(data, position, entries.next_size)
-        if header is None or header.first_offset <= entries.last_offset or header.last_offset >= entries.bound:
-            return None
-        entries.skip_to(header.last_offset)
-        return header
 
 
 class HeaderRun:
@@ -146,24 +123,7 @@ class HeaderRun:
         return self._position + start + size
 
 
-class LargeEntry:
-    """A run of one header, of an entry larger than a window."""
-
-    count = 1
-
-    def __init__(self, header: EntryHeader) -> None:
-        self._header = header
-
-    def header(self, _: int) -> EntryHeader:
-        """Return the header."""
-        return self._header
-
-    def end(self, _: int) -> int:
-        """Return the position after the entry."""
-        return self._header.position + self._header.size
-
-
-def walk_runs(source: LocalFile, start: int, walk: HeaderWalk) -> Iterator[HeaderRun | LargeEntry]:
+def walk_runs(source: LocalFile, start: int, walk: HeaderWalk) -> Iterator[HeaderRun]:
     """Yield the headers from position `start` on by windows, up to the end of the file or the first invalid one.
 
     Of large batches only the headers are read; small batches are read in windows.
@@ -173,33 +133,11 @@ def walk_runs(source: LocalFile, start: int, walk: HeaderWalk) -> Iterator[Heade
     FileChangedError
         The file has become shorter since it was opened.
     """
-    window, entries = Scratch(), walk.entries
-    position, want = start, _FIRST_WINDOW_SIZE
-    while position < source.size:
-        want = min(want, source.size - position)
-        window.reserve(want)
-        with window.view(0, want) as room:
-            got = source.read_into(position, room)
-        if got < want:
-            raise shorter_error(source.path, position + got, source.size)
-        code = walk.walk(window, got, position)
-        with window.view(0, got) as data:
-            if entries.count:
-                yield HeaderRun(walk, position, data)
-            head = bytes(data[:V2_HEADER_SIZE])
-        position += entries.walked
-        if code == CODE["end"]:
-            want = min(max(4 * want, _FIRST_WINDOW_SIZE), _WINDOW_SIZE)
-        elif code != CODE["incomplete"] or entries.next_size > source.size - position:
-            return
-        elif entries.count == 0:
-            large = walk.large_header(head, position)
-            if large is None:
-                return
-            yield LargeEntry(large)
-            position += large.size
-            # After a large entry only the next header is read.
-            want = V2_HEADER_SIZE if large.size > _FIRST_WINDOW_SIZE else _FIRST_WINDOW_SIZE
+    window = Scratch()
+    for event in header_windows(source, window, walk.entries, start, source.size):
+        if isinstance(event, Headers):
+            with window.view(0, event.size) as data:
+                yield HeaderRun(walk, event.position, data)
 
 
 def walk_headers(source: LocalFile, start: int, least: int, bound: int) -> Iterator[EntryHeader]:

@@ -1,8 +1,8 @@
-"""What a range of a segment holds, event by event: runs of good batches, damage, and the end.
+"""The events of a range of a segment: runs of good batches, damage, and the end.
 
-Here alone windows of a segment go to a decoder. The decoder says what is good,
-`Faults` what is wrong and where reading goes on, and whoever asks for the events
-what is to be done about either.
+Only this module hands windows of a segment to a decoder. The decoder tells good
+batches from bad ones, `Faults` describes what is wrong and where reading goes on, and
+the consumer of the events decides what follows from that.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 FIRST_WINDOW_SIZE = 1 << 16
 WINDOW_SIZE = 1 << 20
 AHEAD_WINDOW_SIZE = 1 << 21
-"""Where transactions are found out: the more of one is in the window, the less of it is read ahead."""
+"""The largest window while transactions are resolved: batches in the window need not be read ahead."""
 _END, _FULL, _INCOMPLETE, _NO_MEMORY = (CODE[name] for name in ("end", "full", "incomplete", "no_memory"))
 
 
 class Taker(Protocol):
-    """Is shown good entries, in their order.
+    """Takes good entries, in file order.
 
-    The classes of `_core.indexes` and `_core.producers` are such.
+    The classes of `_core.indexes` and `_core.producers` implement it.
     """
 
     def take(self, window: Scratch, window_position: int, entries: Entries, start: int, stop: int) -> None:
@@ -89,7 +89,7 @@ class Run:
         return self.entries.entry(self.stop - 1)[5]
 
     def show(self, taker: Taker) -> None:
-        """Show the entries to whoever is interested."""
+        """Hand the entries to `taker`."""
         taker.take(self.window, self.position, self.entries, self.start, self.stop)
 
 
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
 
 
 class SpanReader:
-    """Reads one span of one file; to iterate over it gives the events.
+    """Reads one span of one file; iterating over it gives the events.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class SpanReader:
         self.reached: int | None = None
 
     def __iter__(self) -> Iterator[Event]:
-        """Read the span; damage is followed by what lies after it, if whoever asks goes on."""
+        """Read the span. After a `Damage`, the events of what lies after it follow."""
         span, faults = self._span, self._faults
         trust, want = Trust(span.start, span.least - 1, span.least - 1), FIRST_WINDOW_SIZE
         while trust.position < span.end:
@@ -205,7 +205,7 @@ class SpanReader:
             decoder.skip()
             start = stop + 1
             if verdict.trust is None or not verdict.is_inside:
-                # What follows is found again; the bad entry counts unless its length, too, is not believed.
+                # The entries after it are walked again; the bad entry counts unless its length is wrong as well.
                 self.batches -= found - min(start, entries.count)
             if verdict.damage is not None:
                 yield verdict.damage

@@ -1,10 +1,11 @@
 """Transactions by a pass over the headers of a file, the bodies of control batches aside.
 
-A header tells the truth where the batch's checksum is right, which costs reading all
-of it. Where damage ends the read that asks, and that read meets every header that is
-passed over, the reading of the rows will notice. Elsewhere every checksum is compared
-here too: a batch that seems to reach over others would hide their markers, and one
-that seems to be of another producer would begin a transaction that never ends.
+A header can be trusted where the batch's checksum is right, and comparing that means
+reading the whole batch. Where damage ends the read anyway and all batches that are
+passed over are also read as rows, reading the rows finds a wrong header. Elsewhere
+every checksum is compared here as well: a batch with a length too large would hide
+the markers after it, and one with a wrong producer id would begin a transaction that
+never ends.
 """
 
 from __future__ import annotations
@@ -27,31 +28,25 @@ from kafkalog_source.segment.damage.faults import BatchFaults
 from kafkalog_source.segment.damage.tail import next_sound_entry
 from kafkalog_source.segment.damage.trust import Stop, Trust
 from kafkalog_source.segment.entries import is_sound, read_header
+from kafkalog_source.segment.header_walk import HeaderStop, header_windows
 from kafkalog_source.segment.reader import Run
 from kafkalog_source.segment.side_files.txn_index import read_txn_index
-from kafkalog_source.segment.source import shorter_error
 from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from typing_extensions import Buffer
+
+    from kafkalog_source._core.memory import View
     from kafkalog_source.segment.source import LocalFile
 
-_WINDOW_SIZE = 1 << 18
-_FIRST_SIZE = 4096
-_PEEK_SIZE = 256
-"""Holds a header, and most often the marker behind the batch that was skipped."""
 _PEEKS = 64
-"""Headers that are read before asking again whether there is any need to go on."""
-_SPARSE = 1 << 14
-"""From this mean size of a batch on, reading each header alone costs less than reading everything."""
+"""Large batches that are passed before asking again whether there is any need to go on."""
 _LARGEST_CONTROL_BATCH = 1 << 20
 _CONTROL_LIMIT = 1 << 20
 _V2 = 2
-_END, _INCOMPLETE, _PAST_OFFSETS, _NO_MEMORY = (
-    CODE[name] for name in ("end", "incomplete", "past_offsets", "no_memory")
-)
-
+_END, _PAST_OFFSETS, _NO_MEMORY = CODE["end"], CODE["past_offsets"], CODE["no_memory"]
 _BAD_MARKERS = tuple(CODE[name] for name in ("bad_crc", "bad_codec", "control_key"))
 
 
@@ -63,7 +58,15 @@ def make_tracker(
     verify_checksums: bool = True,
 ) -> TransactionTracker:
     """A tracker that starts with the transactions `begun`; see `TransactionTracker`."""
-    return TransactionTracker(crc32c if verify_checksums else None, Decompressor(_CONTROL_LIMIT), begun, stop, below)
+    decompressor = Decompressor(_CONTROL_LIMIT)
+
+    def decompress(codec: int, magic: int, payload: View) -> Buffer | None:
+        try:
+            return decompressor(codec, magic, payload)
+        except (CodecError, LimitError):
+            return None
+
+    return TransactionTracker(crc32c if verify_checksums else None, decompress, begun, stop, below)
 
 
 class HeaderPass:
@@ -81,10 +84,10 @@ class HeaderPass:
     is_last : bool
         Whether a batch that the end of the file cuts is what a live log looks like.
     on_damage : callable
-        Told of regions that say nothing, when the tracker already counts them as lost. If it returns, the pass goes on
-        behind them.
+        Called with each damaged region, in file order, after the tracker has counted it as lost. If it returns, the
+        pass goes on after the region.
     txn_index : str or None
-        The transaction index of the file, which may name what was aborted by a marker that is lost.
+        The transaction index of the file, which may name a transaction whose abort marker is lost.
     largest_batch : int or None
         If given, the checksum of every batch is compared, and a larger batch is damage.
 
@@ -151,25 +154,19 @@ class HeaderPass:
             yield
 
     def _header_steps(self) -> Iterator[None]:
-        tracker, want = self._tracker, _FIRST_SIZE
-        self._window.reserve(_WINDOW_SIZE)
+        tracker = self._tracker
         while self.position < self._end and not (tracker.is_settled and not self._goes_back(self.position)):
-            before = tracker.found_count
-            code = self._walk(self.position, want)
-            self.position += tracker.walked
-            if code == _END:
-                if tracker.walked > _SPARSE * (tracker.found_count - before):
-                    want = _PEEK_SIZE
-                    self._peek()
-                else:
-                    want = min(max(_FIRST_SIZE, 4 * want), _WINDOW_SIZE)
-            elif code == _PAST_OFFSETS and tracker.is_settled:
-                pass  # The loop's condition has the last word.
-            elif code == _INCOMPLETE and tracker.next_size <= min(self._end - self.position, _LARGEST_CONTROL_BATCH):
-                want = max(want, tracker.next_size)
-            elif not self._passes_fault(code):
-                return
-            yield
+            for event in header_windows(self._source, self._window, tracker, self.position, self._end, peeks=_PEEKS):
+                if isinstance(event, HeaderStop):
+                    if not self._passes_stop(event):
+                        return
+                    yield
+                    break
+                self.position = event.end
+                yield
+                # Meanwhile `take` may have moved on.
+                if tracker.is_settled or self.position != event.end:
+                    break
 
     def take(self, memory: Scratch, position: int, start: int, stop: int) -> None:
         """Follow batches that have been read for another purpose, as far as that has not been done.
@@ -177,17 +174,17 @@ class HeaderPass:
         They are the bytes from `start` to `stop` of `memory`, whose first one is that at `position`.
         """
         if self._largest_batch is not None:
-            # What damage there is will be told of as it is met, so that the window's entries may not all be good.
+            # Not all entries of the window need be good: damage is reported when the pass comes to it.
             self.position = max(self.position, position + start)
             return
         at = max(start, self.position - position)
         self.position = max(self.position, position + self._follow_read(memory, position, at, stop))
 
     def _follow_read(self, memory: Scratch, position: int, start: int, stop: int) -> int:
-        """Follow what was read; gives where that ended."""
+        """Follow the batches from `start` to `stop` of `memory`; gives where the last followed one ends."""
         at = start
         while at < stop:
-            code = self._follow(memory, stop - at, stop - at, at)
+            code = self._tracker.walk(memory, stop - at, stop - at, at)
             at += self._tracker.walked
             if code in _BAD_MARKERS:
                 size = self._tracker.next_size
@@ -205,48 +202,21 @@ class HeaderPass:
         first = self._tracker.last_offset + 1
         return Damage(self._source.path, position, size, Kind.DAMAGED, *problem_of(code), None, first, last)
 
-    def _peek(self) -> None:
-        """Read little more than headers as long as batches are large."""
-        tracker, read_into, end, position = self._tracker, self._source.read_into, self._end, self.position
-        with self._window.view(0, _PEEK_SIZE) as room:
-            for _ in range(_PEEKS):
-                if end - position < _PEEK_SIZE or read_into(position, room) < _PEEK_SIZE:
-                    break
-                code = self._follow(self._window, _PEEK_SIZE, end - position)
-                walked = tracker.walked
-                position += walked
-                if code != _END or walked < _SPARSE:
-                    break
-        self.position = position
-
-    def _walk(self, position: int, want: int) -> int:
-        size = min(want, self._end - position)
-        self._window.reserve(size)
-        with self._window.view(0, size) as room:
-            got = self._source.read_into(position, room)
-        if got < size:
-            raise shorter_error(self._source.path, position + got, self._end)
-        return self._follow(self._window, size, self._end - position)
-
-    def _follow(self, memory: Scratch, size: int, left: int, start: int = 0) -> int:
-        try:
-            return self._tracker.walk(memory, size, left, start)
-        except (CodecError, LimitError):
-            return CODE["bad_codec"]
-
-    def _passes_fault(self, code: int) -> bool:
+    def _passes_stop(self, stop: HeaderStop) -> bool:
         """Judge the place where no batch can be followed; gives whether the pass goes on after it."""
-        tracker, position = self._tracker, self.position
+        tracker, position, code = self._tracker, self.position, stop.code
         if code == _NO_MEMORY:
             raise MemoryError("no memory for open transactions")
+        if code == _PAST_OFFSETS and tracker.is_settled:
+            return True
         if self._is_last and code != _PAST_OFFSETS and position != self._looked_twice_at:
-            # A broker may have written it just now.
+            # A broker may have been writing here when it was read.
             self._looked_twice_at = position
             return True
         if code != _PAST_OFFSETS and self._goes_back(position):
             return True
         at = Trust(position, tracker.last_offset, tracker.last_offset, _V2)
-        verdict = self._faults.at_stop(at, Stop(code, _V2, tracker.next_size))
+        verdict = self._faults.at_stop(at, Stop(code, _V2, stop.next_size))
         if verdict.damage is not None:
             self._lose(verdict.damage)
         if verdict.trust is not None:
@@ -254,7 +224,7 @@ class HeaderPass:
         return verdict.trust is not None
 
     def _goes_back(self, position: int) -> bool:
-        """Go on at `position` all the same if the batches from there on show that offsets before it are too high."""
+        """Take the tracker back if a good batch at `position` shows that the offsets before it are too high."""
         low = read_header(self._source, position)
         if low is None or low.first_offset > self._tracker.last_offset or not is_sound(self._source, low):
             return False
@@ -270,17 +240,17 @@ class HeaderPass:
         return True
 
     def _lose(self, damage: Damage) -> None:
-        """Count what a region may have held as lost, and tell of it."""
+        """Count the markers that a region may have held as lost, and report it."""
         if damage.kind is not Kind.TORN:
             last = self._bound - 1 if damage.last_offset is None else damage.last_offset
             begun = dict(self._tracker.open)
-            # One that began later says nothing of what came before: the marker of that is lost as well.
+            # An entry of a later transaction of the producer does not name the open one, whose marker is lost.
             noted = [each for each in self._noted_aborts() if begun.get(each[0], -1) >= each[1]]
             self._tracker.lose(last, noted)
         self._on_damage(damage)
 
     def _noted_aborts(self) -> Sequence[tuple[int, int, int]]:
-        """What the broker noted of aborted transactions, as far as that can be read."""
+        """The entries of the transaction index; none if it cannot be read."""
         if self._noted is None:
             path = self._txn_index
             entries = None if path is None else read_txn_index(path, self._least, self._bound)[0]

@@ -1,4 +1,4 @@
-"""A pass over the headers of a partition, from a place at which it is known what is open to the log's end."""
+"""A pass over the headers of a partition, from an offset with known open transactions to the log's end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["LogPass", "stable_offset"]
 
 _WORTH_BELIEVING = 1 << 20
-"""A smaller segment is checked at once: that costs less than to find out whether its rows are read."""
+"""Headers of smaller segments are not trusted: comparing their checksums at once costs little."""
 
 
 class LogPass:
@@ -40,7 +40,7 @@ class LogPass:
     Attributes
     ----------
     warnings : list of str
-        What was passed over.
+        Damage and gaps that were passed over.
     bytes_read : int
     """
 
@@ -54,11 +54,11 @@ class LogPass:
         self.bytes_read = 0
 
     def run(self, low: int, high: int) -> TransactionTracker:
-        """A tracker at the end of the log, which has believed no header that nobody checks.
+        """A tracker at the end of the log; every header that it has followed is checked here or when rows are read.
 
         The rows in [low, high) are wanted, as far as they lie below the last stable offset that this finds. Headers of
-        segments whose rows are all read are believed at first. If what they say is that some of them are not read after
-        all, these are checked.
+        segments whose rows will all be read are trusted at first. If the last stable offset turns out to leave some of
+        these rows out, the checksums of their segments are compared.
         """
         warnings = len(self.warnings)
         tracker = self._follow(low, high, high)
@@ -120,7 +120,7 @@ class LogPass:
         return tracker
 
     def _position_of(self, offset: int, place: SegmentPlace) -> int:
-        """Where a batch begins with all from `offset` on at or behind it."""
+        """The position of a batch such that all offsets from `offset` on lie at or after it."""
         if offset <= place.least:
             return 0
         with open_seeker(place) as seeker:

@@ -1,8 +1,8 @@
-"""Transactions found out by a task, when it meets the first batch of one.
+"""Outcomes of transactions, resolved by a task at the first transactional batch that it needs one for.
 
-A batch belongs to the next marker of its producer, so the headers from that
-batch on tell, until every transaction of the range has ended. Where nothing is
-transactional nothing is read twice.
+A batch belongs to the next marker of its producer, so headers are followed from that
+batch on until every transaction of the range has ended. Where nothing is transactional,
+nothing is read twice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.outcomes import TransactionStates
 from kafkalog_source.errors import DataLossError, KafkaLogError
 from kafkalog_source.format import MAX_OFFSET
-from kafkalog_source.logdir import list_logs
+from kafkalog_source.logdir import list_partition_again
 from kafkalog_source.partition.moved_files import check_inode, has_changed, until_files_stay
 from kafkalog_source.partition.offsets import PartitionOffsets
 from kafkalog_source.partition.recovery import as_cut
@@ -40,7 +40,7 @@ _MOST_LISTINGS = 5
 
 
 def states_of(history: TransactionHistory) -> TransactionStates:
-    """What is looked up batch by batch."""
+    """The history as the core looks it up, batch by batch."""
     return TransactionStates(history.aborted, history.open, history.undecided)
 
 
@@ -64,7 +64,7 @@ class TransactionFinder:
         self.warnings: list[str] = []
 
     def from_side_files(self, path: str, ahead: TransactionsAhead) -> TransactionHistory | None:
-        """The transactions of the segment `path`, if its side files and those of later segments tell all."""
+        """The transactions of the segment `path`; None if its side files and those of later segments do not suffice."""
         if ahead.is_single_file or not ahead.indexed:
             return None
         log = self.listed(path, ahead)
@@ -76,7 +76,7 @@ class TransactionFinder:
         return self._known.of_segment(numbers[0])
 
     def forget(self) -> None:
-        """List the partition anew when it is asked for next."""
+        """List the partition again when it is needed next."""
         self._log = self._known = None
 
     def listed(self, path: str, ahead: TransactionsAhead) -> PartitionLog:
@@ -87,18 +87,15 @@ class TransactionFinder:
         """
         directory = os.path.dirname(path)
         if self._log is None or self._directory != directory:
-            # Links were judged when the read was planned, against a root that is not known here.
-            listing = list_logs([directory], wanted=lambda *_: True, follow_symlinks=True)
             self._directory, self._known = directory, None
-            self._log = _as_planned(listing.partitions[0], ahead)
+            self._log = _as_planned(list_partition_again(directory), ahead)
         return self._log
 
 
 class Lookahead:
-    """What became of the transactions of one range, found out window by window as its reading asks.
+    """What became of the transactions of one range, resolved window by window as it is read.
 
-    The batches of the window that is asked about are followed where they lie in memory. Headers are read ahead only
-    from there to the markers of what is still open, if that has not been done for an earlier window.
+    `advance_to` alone moves it on. What `states` and `known_below` answer depends only on how far it has come.
 
     Parameters
     ----------
@@ -117,8 +114,10 @@ class Lookahead:
         self._below = min(each.high, each.span.bound)
         self._tracker = make_tracker(below=self._below, verify_checksums=finder.options.verify_checksums)
         self._passed = PassedDamage(finder.options, self._tracker, finder.warnings, each.low, each.high)
+        self._noted: TransactionHistory | None = None
         self._pass: HeaderPass | None = None
-        self._is_behind = False  # the range's segment
+        self._is_past_range = False
+        self._is_at_end = False
         self._steps = self._all_steps()
         self._aborted: list[tuple[int, int, int]] = []
         self._undecided: list[tuple[int, int, int]] = []
@@ -127,18 +126,50 @@ class Lookahead:
         self, window: Scratch, position: int, start: int, stop: int, above: int, last: int
     ) -> tuple[TransactionStates, int]:
         """The states of the batches of a window at least, and the offset below which they hold; see `Decoder`."""
-        if self._pass is None:
-            history = until_files_stay(self._from_side_files, ())
-            if history is not None:
-                return states_of(history.within(self._each.span.least, self._below)), MAX_OFFSET
-            least, size = self._each.span.least, self._each.file_size
-            self._pass = self._pass_over(self._source, least, self._ahead.bound, size, self._txn_index())
-        if not self._is_behind:
+        self._begin()
+        if self._pass is not None and not self._is_past_range:
+            # The window's batches are followed where they lie in memory, so that they are not read again.
             self._pass.take(window, position, start, stop)
-        known, begun = self._look_as_far_as(last)
-        self._aborted = [each for each in self._aborted if each[2] > above] + self._tracker.take_aborted()
-        self._undecided = [each for each in self._undecided if each[2] > above] + self._tracker.take_undecided()
-        return TransactionStates(self._aborted, begun, self._undecided), known
+        self.advance_to(last, above)
+        return self.states, self.known_below
+
+    def advance_to(self, last: int, above: int) -> None:
+        """Read headers until it is known what became of every batch up to offset `last`, or the log ends.
+
+        What ended at or below offset `above` is forgotten: only batches above it are asked about from here on.
+        """
+        self._begin()
+        while self.known_below <= last < MAX_OFFSET:
+            self._is_at_end = next(self._steps, _END) is _END
+        self._aborted = [each for each in (*self._aborted, *self._tracker.take_aborted()) if each[2] > above]
+        self._undecided = [each for each in (*self._undecided, *self._tracker.take_undecided()) if each[2] > above]
+
+    @property
+    def known_below(self) -> int:
+        """It is known what became of every batch below this offset."""
+        return MAX_OFFSET if self._noted is not None or self._is_at_end else self._tracker.known_below
+
+    @property
+    def states(self) -> TransactionStates:
+        """The states of the batches below `known_below` and above what is forgotten."""
+        if self._noted is not None:
+            return states_of(self._noted)
+        return TransactionStates(self._aborted, self._tracker.open if self._is_at_end else (), self._undecided)
+
+    def close(self) -> None:
+        """Close what is open of later segments."""
+        self._steps.close()
+
+    def _begin(self) -> None:
+        """Look into the side files; where they do not tell, headers are followed from the range's segment on."""
+        if self._noted is not None or self._pass is not None:
+            return
+        history = until_files_stay(self._from_side_files, ())
+        if history is not None:
+            self._noted = history.within(self._each.span.least, self._below)
+            return
+        least, size = self._each.span.least, self._each.file_size
+        self._pass = self._pass_over(self._source, least, self._ahead.bound, size, self._txn_index())
 
     def _from_side_files(self) -> TransactionHistory | None:
         try:
@@ -147,22 +178,11 @@ class Lookahead:
             self._finder.forget()
             raise
 
-    def close(self) -> None:
-        """Close what is open of later segments."""
-        self._steps.close()
-
-    def _look_as_far_as(self, last: int) -> tuple[int, tuple[tuple[int, int], ...]]:
-        """Below which offset all is known, which is above `last`; and what is open if the log ends before that."""
-        while self._tracker.known_below <= last:
-            if next(self._steps, _END) is _END:
-                return MAX_OFFSET, self._tracker.open
-        return self._tracker.known_below, ()
-
     def _all_steps(self) -> Generator[None, None, None]:
         """Go through the headers of the range's segment and of those after it."""
         assert self._pass is not None
         yield from self._pass.steps()
-        self._is_behind = True
+        self._is_past_range = True
         if self._ahead.base_offset == self._ahead.last_base_offset or self._ahead.is_single_file:
             return
         for _ in range(_MOST_LISTINGS):
@@ -174,7 +194,7 @@ class Lookahead:
                     raise
                 self._finder.forget()
                 changed = error
-        # Not the error itself: that would have the rows of this range looked up again, which have not changed.
+        # Not the error itself: it would make the reader look this range up again, which has not changed.
         raise DataLossError(
             "segments came and went while markers of transactions were looked for in them",
             file=self._each.path,
@@ -217,7 +237,7 @@ class Lookahead:
         return beside if self._ahead.indexed and not self._ahead.is_single_file else None
 
     def _pass_over(self, source: LocalFile, least: int, bound: int, end: int, txn_index: str | None) -> HeaderPass:
-        # What lies ahead of the range up to the offsets that are wanted, other ranges read.
+        # Segments after this range, up to the last wanted offset, are read as rows by other ranges.
         largest = largest_checked(self._finder.options, is_read=bound <= self._each.high)
         return HeaderPass(
             source,

@@ -1,4 +1,4 @@
-"""What becomes of transactions where their markers may be lost: in damage, or with a segment that is missing."""
+"""Transactions whose markers may be lost: in damage, or with a missing segment."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _DOUBT = "open transactions that may have ended there: {}; their records at offs
 
 
 def largest_checked(options: ReadOptions, *, is_read: bool) -> int | None:
-    """The largest batch of a pass that has to compare checksums, or None if headers are to be believed.
+    """The largest batch of a pass that has to compare checksums, or None if headers are trusted.
 
-    Where all that is passed over `is_read` too, and damage ends the read, the reading of the rows compares them: a
-    header that lies makes it fail.
+    Where all that is passed over `is_read` as well and damage ends the read, checksums are compared when the rows are
+    read, and a wrong header makes that fail.
     """
     is_checked = options.verify_checksums and (goes_on_behind_damage(options) or not is_read)
     return options.max_decompressed_batch_bytes if is_checked else None
 
 
 class PassedDamage:
-    """What header passes do about damage: an error, or a warning where the mode lets it pass and it matters.
+    """What header passes do about damage: raise it, or warn where the mode goes on and outcomes are in doubt.
 
     Parameters
     ----------
     options : ReadOptions
     tracker : TransactionTracker
-        Goes through the passes.
+        The tracker of these passes.
     warnings : list of str
     low, high : int
-        Rows with offsets in [low, high) are wanted: what damages none of them, nor what becomes of them, is no error.
+        Rows with offsets in [low, high) are wanted. Damage that touches neither them nor their outcomes is no error.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class PassedDamage:
         self._first: Damage | None = None
 
     def found(self, damage: Damage) -> None:
-        """Told of it by a pass that compares checksums; the tracker counts it as lost."""
+        """Take damage from a pass that compares checksums, after the tracker has counted it as lost."""
         in_doubt = self._tracker.in_doubt
         if self._goes_on:
             if in_doubt:
@@ -66,14 +66,14 @@ class PassedDamage:
             raise_damage(damage)
 
     def found_by_headers(self, damage: Damage) -> None:
-        """Told of it by a pass that believes headers, whose offsets do not tell what it damages."""
+        """Take damage from a pass that trusts headers, whose offsets do not tell what is damaged."""
         if self._goes_on:
             self.found(damage)
         else:
             raise_damage(damage)
 
     def check_last_stable_offset(self) -> None:
-        """Raise if the last stable offset may be too low, because what ended a transaction is lost."""
+        """Raise if the last stable offset may be too low because a marker is lost."""
         doubted = not self._goes_on and any(first < self._high for _, first, _ in self._tracker.in_doubt)
         if doubted and self._first is not None:
             raise_damage(self._first)
@@ -86,14 +86,14 @@ class PassedDamage:
 def notice_gap(
     log: PartitionLog, least: int, tracker: TransactionTracker, options: ReadOptions, warnings: list[str]
 ) -> int:
-    """Take into account that offsets before a segment's, from `least` on, are on no disk, and markers among them.
+    """Count markers as lost where offsets are missing before a segment that begins at offset `least`.
 
-    Compaction removes no marker before the records that it is about.
+    In a compacted log nothing is lost: compaction removes no marker before the records of its transaction.
 
     Returns
     -------
     int
-        The bytes that were read to find out.
+        Bytes read to find out whether the log is compacted.
 
     Raises
     ------

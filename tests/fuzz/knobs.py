@@ -6,7 +6,7 @@ from types import ModuleType
 
 from kafkalog_source._core.native import CFunctions
 from kafkalog_source.batch import decoder
-from kafkalog_source.segment import entries, reader
+from kafkalog_source.segment import header_walk, reader
 from kafkalog_source.segment.damage import tail
 
 _FIRST = "FIRST_WINDOW_SIZE"
@@ -21,7 +21,7 @@ def set_windows(*, first: int, window: int, search: int = 1 << 20, headers: int 
     set_constant(reader, _FIRST, first)
     set_constant(reader, _WINDOW, window)
     set_constant(tail, _WINDOW, search)
-    set_constant(entries, _WINDOW, headers)
+    set_constant(header_walk, _WINDOW, headers)
 
 
 def set_c_functions(found: bool) -> None:

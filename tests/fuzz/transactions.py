@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from kafkalog_source.errors import KafkaLogError
-from kafkalog_source.segment import transaction_headers as transactions
+from kafkalog_source.segment import header_walk
 from kafkalog_source.segment.damage.description import Damage
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transaction_headers import HeaderPass, make_tracker
@@ -83,7 +83,7 @@ def _pass(case: Case, way: dict[str, int]) -> tuple[Any, Any, list[tuple[int, in
     config = case.config
     set_windows(first=1 << 16, window=1 << 18)
     for name, size in way.items():
-        set_constant(transactions, name, size)
+        set_constant(header_walk, name, size)
     begun = [(producer, first) for producer, first in config["begun"]]
     tracker = make_tracker(begun, stop=config["stop"], below=config["below"], verify_checksums=config["verify"])
     damage: list[Damage] = []

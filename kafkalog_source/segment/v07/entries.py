@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from kafkalog_source._core.walk07 import Entries07
 from kafkalog_source.batch.checksum import checksum_rule_07
 from kafkalog_source.errors import CorruptBatchError
-from kafkalog_source.format import MAX_OFFSET, NO_TIMESTAMP, V07_CODEC_MASK, V07_MAGIC_OFFSET, V07_PAYLOAD_OFFSET_V0
+from kafkalog_source.format import (
+    MAX_OFFSET,
+    NO_TIMESTAMP,
+    V07_ATTRIBUTES_OFFSET,
+    V07_CODEC_MASK,
+    V07_MAGIC_OFFSET,
+    V07_PAYLOAD_OFFSET_V0,
+)
 from kafkalog_source.segment.entries import EntryHeader, walk_runs
 
 if TYPE_CHECKING:
@@ -23,7 +30,6 @@ if TYPE_CHECKING:
     from kafkalog_source._core.memory import Scratch
     from kafkalog_source.segment.source import LocalFile
 
-_LENGTH_SIZE = 4
 SMALLEST_SIZE = V07_PAYLOAD_OFFSET_V0
 LARGEST_CHECKED = 64 << 20
 _PROOF_BYTES = 8
@@ -52,31 +58,32 @@ def check_reach(path: str, base_offset: int, size: int) -> None:
         )
 
 
+class _EntriesInOrder07(Entries07):
+    """Messages of windows each of which begins where the walk of the one before it ended."""
+
+    def walk(self, window: Scratch, size: int, left: int = 0) -> int:
+        code = super().walk(window, size, left)
+        self.origin += self.walked
+        return code
+
+
 class MessageWalk07:
-    """The `HeaderWalk` of messages of Kafka 0.7, up to the first at or above offset `stop`."""
+    """The `HeaderWalk` of messages of Kafka 0.7 from position `start` on, up to the first at or above offset `stop`."""
 
-    def __init__(self, base_offset: int, bound: int, stop: int = MAX_OFFSET) -> None:
-        self.entries: Entries07 = Entries07(least=base_offset, bound=bound, stop=stop)
+    def __init__(self, start: int, base_offset: int, bound: int, stop: int = MAX_OFFSET) -> None:
+        self.entries: Entries07 = _EntriesInOrder07(least=base_offset, bound=bound, stop=stop)
+        self.entries.origin = base_offset + start
         self._base_offset = base_offset
-
-    def walk(self, window: Scratch, size: int, position: int) -> int:
-        """See `HeaderWalk`."""
-        self.entries.origin = self._base_offset + position
-        return self.entries.walk(window, size)
 
     def header(self, data: memoryview, position: int, index: int) -> MessageHeader07:
         """See `HeaderWalk`."""
         at, size, magic, attributes, *_ = self.entries.entry(index)
         return _header(self._base_offset, position + at, size, magic, attributes)
 
-    def large_header(self, data: bytes, position: int) -> MessageHeader07 | None:
-        """See `HeaderWalk`."""
-        return _header_in(data, position, self._base_offset)
-
 
 def walk_headers_07(source: LocalFile, start: int, base_offset: int, bound: int) -> Iterator[EntryHeader]:
     """Yield the headers from position `start` on, up to the end of the file or the first invalid one."""
-    for run in walk_runs(source, start, MessageWalk07(base_offset, bound)):
+    for run in walk_runs(source, start, MessageWalk07(start, base_offset, bound)):
         for index in range(run.count):
             yield run.header(index)
 
@@ -92,14 +99,14 @@ def walk_to_07(
         The position reached and the last header before it. No Python object is created for other headers.
     """
     last: EntryHeader | None = None
-    for run in walk_runs(source, start, MessageWalk07(base_offset, bound, stop)):
+    for run in walk_runs(source, start, MessageWalk07(start, base_offset, bound, stop)):
         last = run.header(run.count - 1)
     return start if last is None else last.position + last.size, last
 
 
 def read_header_07(source: LocalFile, position: int, base_offset: int, bound: int) -> MessageHeader07 | None:
     """Return the header at `position`; None if it is invalid or its message exceeds the file or `bound`."""
-    header = _header_in(source.read(position, _LENGTH_SIZE + 2), position, base_offset)
+    header = _header_in(source.read(position, V07_ATTRIBUTES_OFFSET + 1), position, base_offset)
     if header is None or header.size > source.size - position or header.next_offset > bound:
         return None
     return header
@@ -107,13 +114,13 @@ def read_header_07(source: LocalFile, position: int, base_offset: int, bound: in
 
 def _header_in(head: bytes, position: int, base_offset: int) -> MessageHeader07 | None:
     """Return the header at the start of `head`, wherever its message ends; None if it is invalid."""
-    if len(head) < _LENGTH_SIZE + 1:
+    if len(head) < V07_ATTRIBUTES_OFFSET:
         return None
     length, magic = struct.unpack_from(">ib", head)
-    size = _LENGTH_SIZE + length
-    if magic not in (0, 1) or size < SMALLEST_SIZE + magic or len(head) < _LENGTH_SIZE + 1 + magic:
+    size = V07_MAGIC_OFFSET + length
+    if magic not in (0, 1) or size < SMALLEST_SIZE + magic or len(head) < V07_ATTRIBUTES_OFFSET + magic:
         return None
-    return _header(base_offset, position, size, magic, head[_LENGTH_SIZE + 1] if magic else 0)
+    return _header(base_offset, position, size, magic, head[V07_ATTRIBUTES_OFFSET] if magic else 0)
 
 
 def _header(base_offset: int, position: int, size: int, magic: int, attributes: int) -> MessageHeader07:

@@ -1,19 +1,28 @@
-"""Where a Kafka 0.7 segment goes on behind a message whose length cannot be believed.
+"""Where a Kafka 0.7 segment goes on after a message whose length cannot be trusted.
 
-The messages of a set may lie in it uncompressed: snappy and gzip store what they
-cannot make smaller. They look like messages of the log and are none. So the best
-proof of a message's end is its own checksum: if only the length is damaged, it is
-right for one of the places where another message seems to begin.
+The inner messages of a compressed set may lie in it as they are, because snappy and
+gzip store what they cannot make smaller. They look like messages of the log and are
+not. So the best evidence of a message's end is its own checksum: if only the length
+is damaged, it matches at one of the places where another message seems to begin.
 """
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from isal.isal_zlib import crc32
 
 from kafkalog_source._core.walk07 import find_message_07
+from kafkalog_source.format import (
+    V07_ATTRIBUTES_OFFSET,
+    V07_CODEC_MASK,
+    V07_CRC_OFFSET_V0,
+    V07_CRC_OFFSET_V1,
+    V07_MAGIC_OFFSET,
+    V07_NEWEST_CODEC,
+    V07_PAYLOAD_OFFSET_V0,
+    V07_PAYLOAD_OFFSET_V1,
+)
 from kafkalog_source.segment.search import search_windows
 from kafkalog_source.segment.v07.entries import LARGEST_CHECKED, SMALLEST_SIZE, Proof, sound_header_at
 
@@ -24,12 +33,16 @@ if TYPE_CHECKING:
 
 _WINDOW_SIZE = 1 << 18
 _MOST_CHECKED = 4 << 30
-"""Bytes read in one search: bytes made to look like one header after another must not take hours."""
+"""Bytes read in one search, so that a file crafted to look like one header after another does not take hours."""
 _MOST_ENDS = 1000
-"""Places that are tried as a message's end before the first good one is taken."""
+"""Places that are tried as a message's end before the first one with enough proof is taken."""
 _LONGEST_STORED = 1 << 16
-"""Bytes that snappy or gzip store in one piece as they are; more messages in a row lie in no set."""
-_CODECS = (1, 2)
+"""The most bytes that snappy or gzip store uncompressed in one piece; messages in a row for longer lie in no set."""
+_CRC_AND_PAYLOAD_OFFSETS = (
+    (V07_CRC_OFFSET_V0, V07_PAYLOAD_OFFSET_V0),
+    (V07_CRC_OFFSET_V1, V07_PAYLOAD_OFFSET_V1),
+)
+"""Of both magics: with magic 1, attributes come before the checksum."""
 
 
 class Resync:
@@ -50,8 +63,8 @@ class Resync:
     def behind(self, position: int, end: int) -> int | None:
         """Where in (position, end) a message of the log begins; None if nowhere.
 
-        `position` is where a damaged message begins. If it is a compressed one, a few messages behind it prove
-        nothing, since they may lie in it.
+        `position` is where a damaged message begins. If it is compressed, a few messages after its beginning prove
+        nothing, since they may lie inside it.
         """
         trail = _Trail(self._source, position)
         needed = _LONGEST_STORED if _looks_compressed(self._source, position) else None
@@ -108,17 +121,17 @@ class Resync:
 
 
 class _Trail:
-    """Compares the checksum of a message, whose length and magic may lie, for one end after another."""
+    """Compares the checksum of a message whose length or magic may be wrong, for one end after another."""
 
     def __init__(self, source: LocalFile, position: int) -> None:
         self._source = source
         self._start = position
-        # With attributes, as magic 1 has them, the checksum and the payload are one byte further on.
-        self._tries = [_Try(position + SMALLEST_SIZE + more) for more in (0, 1)]
-        head = source.read(position, SMALLEST_SIZE + 1)
-        for more, each in enumerate(self._tries):
-            if len(head) >= SMALLEST_SIZE + more:
-                (each.wanted,) = struct.unpack_from(">I", head, SMALLEST_SIZE + more - 4)
+        head = source.read(position, V07_PAYLOAD_OFFSET_V1)
+        self._tries = [
+            _Try(position + payload, int.from_bytes(head[crc:payload], "big"))
+            for crc, payload in _CRC_AND_PAYLOAD_OFFSETS
+            if len(head) >= payload
+        ]
 
     def ends_at(self, end: int) -> bool:
         """Whether the checksum is right if the message ends at `end`, which is never below that of the last call."""
@@ -128,8 +141,8 @@ class _Trail:
 
 
 class _Try:
-    def __init__(self, payload_start: int) -> None:
-        self.wanted: int | None = None
+    def __init__(self, payload_start: int, stored: int) -> None:
+        self._stored = stored
         self._reached = payload_start
         self._checksum = 0
 
@@ -138,12 +151,13 @@ class _Try:
             return False
         self._checksum = crc32(source.read(self._reached, end - self._reached), self._checksum)
         self._reached = end
-        return self._checksum == self.wanted
+        return self._checksum == self._stored
 
 
 def _looks_compressed(source: LocalFile, position: int) -> bool:
-    head = source.read(position + 4, 2)
-    if len(head) < 2 or head[0] == 0:
+    head = source.read(position, V07_ATTRIBUTES_OFFSET + 1)
+    if len(head) <= V07_ATTRIBUTES_OFFSET or head[V07_MAGIC_OFFSET] == 0:
         return False
-    # A damaged magic says nothing; attributes have no other bits in 0.7.
-    return (head[1] & 3 if head[0] == 1 else head[1]) in _CODECS
+    attributes = head[V07_ATTRIBUTES_OFFSET]
+    # With a damaged magic the whole byte has to be a codec: 0.7 sets no other bits of it.
+    return 0 < (attributes & V07_CODEC_MASK if head[V07_MAGIC_OFFSET] == 1 else attributes) <= V07_NEWEST_CODEC

@@ -37,7 +37,7 @@ def of_python() -> dict[str, int]:
     return numbers
 
 
-PYTHON_ONLY = {"MAGIC_POSITION", "SNAPSHOT_CHECKED_FROM", "SNAPSHOT_VERSION", "TXN_INDEX_VERSION"}
+PYTHON_ONLY = {"SNAPSHOT_CHECKED_FROM", "SNAPSHOT_VERSION", "TXN_INDEX_VERSION"}
 
 
 def test_the_mirror_is_equal() -> None:

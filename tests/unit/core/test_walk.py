@@ -7,7 +7,7 @@ import pytest
 from kafkalog_source._core.codes import CODE, NAMES
 from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.native import CFunctions
-from kafkalog_source._core.walk import Entries, EntryFinder
+from kafkalog_source._core.walk import Entries, EntryFinder, HeaderTable
 from kafkalog_source.batch.decoder import C_FUNCTIONS
 from tests.builders import Batch, Message, Record, Wrapper, encode
 from tests.builders.disk import Entry
@@ -39,7 +39,7 @@ def test_entries_of_all_formats_are_found() -> None:
         (sizes[0], sizes[1], 1, 1, 5, 5),
         (sizes[0] + sizes[1], sizes[2], 2, 0, 9, 9),
     ]
-    assert (entries.walked, entries.last_offset, entries.found_count) == (sum(sizes), 9, 3)
+    assert (entries.walked, entries.last_offset, entries.count) == (sum(sizes), 9, 3)
 
 
 def test_a_window_that_ends_inside_an_entry_says_how_much_is_needed() -> None:
@@ -96,6 +96,50 @@ def test_offsets_must_rise_from_window_to_window() -> None:
     entries.skip_to(20)
     assert walk(encode([Batch(base_offset=20)]), entries) == "offset_not_rising"
     assert walk(encode([Batch(base_offset=21)]), entries) == "end"
+
+
+@pytest.mark.parametrize("there", range(1, 120, 7))
+def test_a_payload_that_is_passed_over_need_not_be_in_the_window(there: int) -> None:
+    """Its header has to be, and the entry has to end where the file does at the latest."""
+    value = bytes(500)
+    every: list[Entry] = [Message(magic=0, value=value), Message(value=value), Batch([Record(value=value)])]
+    for entry in every:
+        data = encode([entry])
+        entries = Entries()
+        code = NAMES[entries.walk(window_of(data[:there]), there, len(data))]
+        if there >= 61:
+            assert (code, entries.count, entries.walked) == ("end", 1, len(data))
+        else:
+            assert (code, entries.count, entries.walked) == ("incomplete", 0, 0)
+            assert there < entries.next_size <= 61
+        entries = Entries()
+        code = NAMES[entries.walk(window_of(data[:there]), there, len(data) - 1)]
+        assert (code, entries.count) == ("incomplete", 0)
+        assert there < 61 or entries.next_size == len(data)
+
+
+def test_headers_are_good_up_to_a_large_one_or_an_unknown_codec() -> None:
+    data = encode([Batch(base_offset=0), Batch([Record(value=bytes(500))], 1), Batch(base_offset=2)])
+    entries = Entries()
+    entries.walk(window_of(data), len(data))
+    assert (entries.good_headers(1 << 20), entries.good_headers(200)) == (3, 1)
+    for magic, codec, good in ((2, 4, 1), (2, 5, 0), (1, 3, 1), (1, 4, 0)):
+        one = bytearray(encode([Batch() if magic == 2 else Message()]))
+        one[22 if magic == 2 else 17] |= codec
+        entries = Entries()
+        entries.walk(window_of(bytes(one)), len(one))
+        assert (entries.count, entries.good_headers(1 << 20)) == (1, good)
+
+
+def test_a_header_table_reads_no_header_beyond_its_window() -> None:
+    data = encode([Batch([Record(value=bytes(500))])])
+    entries, table = Entries(), HeaderTable()
+    assert entries.walk(window_of(data[:61]), 61, len(data)) == CODE["end"]
+    table.take(window_of(data[:61]), 0, entries, 0, 1)
+    assert table.rows == 1
+    small = Scratch()
+    with pytest.raises(ValueError, match="not those of this window"):
+        table.take(small, 0, entries, 0, 1)
 
 
 def test_a_size_beyond_the_window_is_refused() -> None:

@@ -11,7 +11,7 @@ import pytest
 from kafkalog_source.segment.damage.description import Damage, Kind
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.transaction_headers import HeaderPass, make_tracker
-from tests.builders import Batch, Record, control_record, encode, end_marker
+from tests.builders import Batch, Message, Record, control_record, encode, end_marker
 from tests.builders.disk import Entry
 
 
@@ -147,6 +147,18 @@ def test_a_cut_end_is_torn_in_the_last_segment_and_damage_elsewhere(log: Path, l
         passed = Passed(log, content, is_last=is_last)
         assert passed.tracker.open == ((1, 0),)
         assert [each.kind for each in passed.damage] == [kind]
+
+
+def test_a_window_that_ends_with_a_marker_is_no_damage(log: Path) -> None:
+    """Less than the marker's size follows it, and that is a message of its own."""
+    first = next(each for each in (data(0, size=size) for size in range(3800, 4096)) if len(each.encode()) == 4096 - 78)
+    content = encode([first, marker(1), Message(offset=2)])
+    assert len(content) - 4096 < 78
+    for is_last in (True, False):
+        passed = Passed(log, content, is_last=is_last)
+        assert passed.damage == []
+        assert passed.found == (((1, 0, 1),), ())
+        assert passed.tracker.last_offset == 2
 
 
 def test_the_space_that_a_preallocated_segment_did_not_use_is_no_damage(log: Path) -> None:

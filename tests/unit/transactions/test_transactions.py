@@ -242,7 +242,7 @@ def test_markers_are_found_where_compaction_put_them_meanwhile(tmp_path: Path, m
     merged = encode([data(0), plain(1), marker(3)])
     options = parse_options({}, [str(directory)])
     (split,) = plan_read(options).splits
-    list_one = lookahead.list_logs
+    list_one = lookahead.list_partition_again
     listed: list[int] = []
 
     def list_and_compact(*arguments: Any, **named: Any) -> object:
@@ -255,7 +255,7 @@ def test_markers_are_found_where_compaction_put_them_meanwhile(tmp_path: Path, m
         listed.append(1)
         return listing
 
-    monkeypatch.setattr(lookahead, "list_logs", list_and_compact)
+    monkeypatch.setattr(lookahead, "list_partition_again", list_and_compact)
     first = replace(split, ranges=split.ranges[:1])
     rows = [each for batch in read_split(first, options, ["offset", "transactionState"]) for each in batch.to_pylist()]
     assert [row["transactionState"] for row in rows] == ["aborted", None]
