@@ -46,11 +46,13 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(PY) -m pytest -n $(PYTEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
-## make lint         ruff, mypy and the contract of the layers
+## make lint         ruff, mypy, the stubs of the compiled modules and the contract of the layers
 lint: $(VENV)/.installed
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	$(PY) -m mypy.stubtest kafkalog_source._core --concise --mypy-config-file pyproject.toml \
+	    --ignore-disjoint-bases --allowlist .stubtest-allowlist
 	$(VENV)/bin/lint-imports --no-cache
 
 ## make format       let ruff mend what it can
