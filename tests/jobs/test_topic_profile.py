@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -138,7 +137,7 @@ def made_logs(root: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def audit(job_spark: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
+def audit(job_spark: object, tmp_path_factory: pytest.TempPathFactory) -> Audit:
     root = tmp_path_factory.mktemp("audit")
     logs = made_logs(root)
     out = root / "out"
@@ -148,7 +147,7 @@ def audit(job_spark: object, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         patch.setattr(topic_profile, "print_json", printed.append)
         assert main([*arguments, "--json"]) == 0
     found = json.loads(json.dumps(printed[0], default=str))
-    yield Audit(logs, found, (out / "a.html").read_text(encoding="utf-8"), out / "tables")
+    return Audit(logs, found, (out / "a.html").read_text(encoding="utf-8"), out / "tables")
 
 
 def records_of(logs: list[Path], *columns: str) -> list[dict[str, Any]]:
