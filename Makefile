@@ -32,7 +32,7 @@ SOURCES := pyproject.toml README.md LICENSE \
 missing = $(shell sh .ci/prerequisites)
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: help prerequisites demo test test-oldest test-wheel lint format docs wheel fuzz fuzz-guided notebooks bench clean
+.PHONY: help prerequisites demo test coverage test-oldest test-wheel lint format docs wheel fuzz fuzz-guided notebooks bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -45,6 +45,12 @@ demo: $(VENV)/.installed
 ## make test         set up and run the tests (PYTEST_ARGS="-k name -m slow" narrows or widens them)
 test: $(VENV)/.installed
 	$(PY) -m pytest -n $(PYTEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
+
+## make coverage     run the tests and tell which lines of Python they leave out; build/coverage/index.html (PYTEST_ARGS)
+coverage: $(VENV)/.installed
+	mkdir -p build
+	COVERAGE_FILE=build/.coverage $(PY) -m pytest -n $(PYTEST_WORKERS) --dist loadgroup \
+	    --cov --cov-report=term --cov-report=html $(PYTEST_ARGS)
 
 ## make lint         ruff, mypy, the stubs of the compiled modules and the contract of the layers
 lint: $(VENV)/.installed
