@@ -32,7 +32,7 @@ SOURCES := pyproject.toml README.md LICENSE \
 missing = $(shell sh .ci/prerequisites)
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: help prerequisites demo test test-oldest test-wheel lint format docs wheel fuzz fuzz-guided notebooks bench clean
+.PHONY: help prerequisites demo test coverage test-oldest test-wheel lint format docs wheel fuzz fuzz-guided notebooks bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -46,11 +46,19 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(PY) -m pytest -n $(PYTEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
-## make lint         ruff, mypy and the import contracts
+## make coverage     run the tests and report which lines of Python they miss, in build/coverage (PYTEST_ARGS)
+coverage: $(VENV)/.installed
+	mkdir -p build
+	COVERAGE_FILE=build/.coverage $(PY) -m pytest -n $(PYTEST_WORKERS) --dist loadgroup \
+	    --cov --cov-report=term --cov-report=html $(PYTEST_ARGS)
+
+## make lint         ruff, mypy, the stubs of the compiled modules and the import contracts
 lint: $(VENV)/.installed
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	$(PY) -m mypy.stubtest kafkalog_source._core --concise --mypy-config-file pyproject.toml \
+	    --ignore-disjoint-bases --allowlist .stubtest-allowlist
 	$(VENV)/bin/lint-imports --no-cache
 
 ## make format       apply the fixes and the format of ruff

@@ -33,6 +33,7 @@ from spark_jobs.audit.html import html_report
 from spark_jobs.audit.plots import can_plot
 from spark_jobs.audit.records import RecordTables, record_schema
 from spark_jobs.audit.result import Profile, collected
+from spark_jobs.audit.session_settings import settings_by_size
 from spark_jobs.audit.tables import profile_tables
 from spark_jobs.audit.text import print_profile
 from spark_jobs.common.config import ConfigError, refuse_output_over_input
@@ -40,7 +41,7 @@ from spark_jobs.common.input import JobInput, input_with_flags
 from spark_jobs.common.plan import ReadPlan, print_plan
 from spark_jobs.common.reading import left_out_before_errors
 from spark_jobs.common.run import config_file, job_parser, run_job, with_given
-from spark_jobs.common.session import job_session
+from spark_jobs.common.session import job_session, set_for_now
 from spark_jobs.common.summary import print_json
 
 if TYPE_CHECKING:
@@ -162,7 +163,10 @@ def _run(config: Config, plan: ReadPlan) -> Profile:
     with job_session("topic_profile", settings, at_start=config.spark) as spark:
         kept: list[DataFrame] = []
         try:
-            with left_out_before_errors(spark, config.input, "topic_profile"):
+            with (
+                set_for_now(spark, _by_size(spark, config, plan)),
+                left_out_before_errors(spark, config.input, "topic_profile"),
+            ):
                 _fill(profile, spark, config, kept)
         finally:
             for frame in kept:
@@ -172,6 +176,13 @@ def _run(config: Config, plan: ReadPlan) -> Profile:
     if uncounted:
         profile.warnings.append(_UNCOUNTED.format(counted(uncounted, "compressed message")))
     return profile
+
+
+def _by_size(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[str, str]:
+    """Settings for an input of this size; what the config file sets itself stays as it is."""
+    most = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+    settings = settings_by_size(plan.bytes, most)
+    return {name: value for name, value in settings.items() if name not in config.spark}
 
 
 def _fill(profile: Profile, spark: SparkSession, config: Config, kept: list[DataFrame]) -> None:

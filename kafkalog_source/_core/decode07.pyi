@@ -9,6 +9,11 @@ from kafkalog_source._core.walk import Entries
 class Messages07:
     """The messages of a 0.7 set, used only by the core."""
 
+    @property
+    def count(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
 class Decoder07:
     def __init__(
         self,

@@ -3,7 +3,10 @@ from collections.abc import Callable
 from typing_extensions import Buffer
 
 from kafkalog_source._core.memory import Scratch, View
+from kafkalog_source.errors import CodecError, LimitError
 
+def too_large(codec: str, limit: object) -> LimitError: ...
+def bad_stream(codec: str, problem: str, found: object = None, expected: object = None) -> CodecError: ...
 def view_of(data: Buffer) -> View: ...
 
 class Lz4Frames:

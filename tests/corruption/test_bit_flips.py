@@ -45,7 +45,7 @@ def check(sample: Sample, root: Path, every: int) -> Counter[str]:
             assert found == skipped, where
             result = "right" if found.rows == whole.rows and not found.damage else "wrong"
             assert result == "right" or is_plausible(found, field), where
-            assert field == "leader epoch" or field == "offset", where
+            assert field in {"leader epoch", "offset"}, where
         else:
             result = "error, but rows where damage is skipped" if wrong else "error"
             assert not wrong or has_relative_offsets(sample, field), where

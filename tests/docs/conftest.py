@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import ROOT
-from tests.spark.conftest import spark as spark  # a fixture: the session that all tests of Spark share
 
 
 @pytest.fixture

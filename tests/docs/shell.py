@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.conftest import QUICK_JVM
 from tests.docs.blocks import Block
 
 _END = "--- the end of a block ---"
@@ -62,6 +63,7 @@ def _script(block: Block) -> str:
 def _environment(path: Path | None) -> dict[str, str]:
     # What the tests' own run is told must not reach a run inside of it.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "SPARK_", "PYSPARK_"))}
+    kept["SPARK_SUBMIT_OPTS"] = QUICK_JVM
     if path is not None:
         kept["PATH"] = os.pathsep.join((str(path), kept["PATH"]))
     return kept

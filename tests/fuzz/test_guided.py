@@ -60,9 +60,11 @@ def test_sets_of_kafka_07_may_stand_in_an_input_before_compression() -> None:
     inner = Set07([Message07(b"y" * 40), Message07(b"n")], "snappy")
     whole = Set07([Message07(b"x" * 40), inner], "gzip").encode()
     plain = inputs_of(Case(NAME, whole, {"kind": "messages07", "way": 0, "base": 0}))[1]
-    assert b"x" * 40 in plain and b"y" * 40 in plain
+    assert b"x" * 40 in plain
+    assert b"y" * 40 in plain
     again = case_of(plain)
-    assert b"x" * 40 not in again.data and b"y" * 40 not in again.data
+    assert b"x" * 40 not in again.data
+    assert b"y" * 40 not in again.data
     assert FastTargets(()).check(again) == Outcome(rows=3)
 
 
@@ -72,17 +74,21 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert guided.main([]) == 2
     said = capsys.readouterr().out
-    assert said.startswith("could not run: ") and said.count("\n") == 1
-    assert "no-such-clang" in said and "atheris" in said
+    assert said.startswith("could not run: ")
+    assert said.count("\n") == 1
+    assert "no-such-clang" in said
+    assert "atheris" in said
 
 
 def test_the_command_line_needs_neither_clang_nor_atheris() -> None:
     environment = {**os.environ, "CLANG": "no-such-clang"}
     helped = _run("--help", environment=environment)
-    assert helped.returncode == 0 and "--minimize" in helped.stdout
+    assert helped.returncode == 0
+    assert "--minimize" in helped.stdout
     stopped = _run("--seconds", "1", environment=environment)
     assert stopped.returncode == 2
-    assert "no-such-clang" in stopped.stdout and stopped.stderr == ""
+    assert "no-such-clang" in stopped.stdout
+    assert stopped.stderr == ""
 
 
 @pytest.mark.fuzz
@@ -93,7 +99,8 @@ def test_the_compiled_core_guides() -> None:
     modules = len(list((sanitized.ROOT / "kafkalog_source" / "_core").glob("*.pyx")))
     assert f"Loaded {modules} modules" in done.stderr
     reached = [int(number) for number in re.findall(r"cov: (\d+)", done.stderr)]
-    assert reached and reached[-1] > 2500
+    assert reached
+    assert reached[-1] > 2500
 
 
 def _run(*more: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

@@ -68,7 +68,7 @@ def check(case: Case) -> Outcome:
         at = finder.find(window, config["start"], size, config["beyond"], config["above"], config["below"])
         must(at == -1 or config["start"] <= at <= size - 18, f"an entry at {at} of {size}")
         again = finder.find(window, max(at, 0), size, config["beyond"], config["above"], config["below"])
-        must(at == -1 or at == again, f"an entry at {at}, and then at {again}")
+        must(at in (-1, again), f"an entry at {at}, and then at {again}")
     return Outcome(entries.count, (NAMES[code],))
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import REGISTRATION
 from tests.jobs.tables_environment import JARS, ROOT, jars, tables_python
-from tests.spark.conftest import REGISTRATION
 
 DRIVER = Path(__file__).with_name("tables_driver.py")
 

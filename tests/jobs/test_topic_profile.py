@@ -6,10 +6,10 @@ import json
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,6 +20,7 @@ from kafkalog_source import scan
 from spark_jobs import topic_profile
 from spark_jobs.audit.html import html_report
 from spark_jobs.audit.result import Profile
+from spark_jobs.audit.session_settings import settings_by_size
 from spark_jobs.audit.text import print_profile
 from spark_jobs.common.config import build, load
 from spark_jobs.topic_profile import Config, Output, Settings, main
@@ -59,6 +60,27 @@ def test_what_makes_no_sense_is_exit_code_2(
 ) -> None:
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("size", "most", "partitions"),
+    [(0, 200, 1), (254 << 10, 200, 1), (32 << 20, 200, 1), (1 << 30, 200, 32), (1 << 40, 200, 200), (1 << 30, 8, 8)],
+)
+def test_a_small_input_gets_a_small_plan(size: int, most: int, partitions: int) -> None:
+    settings = settings_by_size(size, most)
+    assert settings.pop("spark.sql.shuffle.partitions") == str(partitions)
+    # Large inputs need what makes large plans fast.
+    assert set(settings.values()) == ({"false"} if size < 1 << 20 else set())
+
+
+def test_settings_of_the_config_file_win() -> None:
+    session, plan = SimpleNamespace(conf={"spark.sql.shuffle.partitions": "7"}), SimpleNamespace(bytes=1 << 40)
+    config = Config(spark={"spark.sql.adaptive.enabled": "true"})
+    assert topic_profile._by_size(session, config, plan) == {"spark.sql.shuffle.partitions": "7"}
+    plan.bytes = 0
+    assert "spark.sql.adaptive.enabled" not in topic_profile._by_size(session, config, plan)
+    config = Config(spark={"spark.sql.shuffle.partitions": "7"})
+    assert "spark.sql.shuffle.partitions" not in topic_profile._by_size(session, config, plan)
 
 
 def test_a_dry_run_reads_nothing_and_needs_no_spark(tmp_path: Path) -> None:
@@ -115,7 +137,7 @@ def made_logs(root: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def audit(job_spark: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
+def audit(job_spark: object, tmp_path_factory: pytest.TempPathFactory) -> Audit:
     root = tmp_path_factory.mktemp("audit")
     logs = made_logs(root)
     out = root / "out"
@@ -125,7 +147,7 @@ def audit(job_spark: object, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         patch.setattr(topic_profile, "print_json", printed.append)
         assert main([*arguments, "--json"]) == 0
     found = json.loads(json.dumps(printed[0], default=str))
-    yield Audit(logs, found, (out / "a.html").read_text(encoding="utf-8"), out / "tables")
+    return Audit(logs, found, (out / "a.html").read_text(encoding="utf-8"), out / "tables")
 
 
 def records_of(logs: list[Path], *columns: str) -> list[dict[str, Any]]:

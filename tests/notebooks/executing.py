@@ -14,9 +14,10 @@ from typing import Any
 import nbclient
 import nbformat
 
+from tests.conftest import QUICK_JVM, REGISTRATION
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "spark_jobs" / "notebooks").glob("*.ipynb"))
-_REGISTRATION = ROOT / "kafkalog_source" / "spark" / "registration"
 _SECONDS = 1200
 
 
@@ -41,7 +42,7 @@ def _environment(settings: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
     folders = dict.fromkeys(("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"), settings)
     # For an editable install, of which Spark's search by name sees nothing.
-    return kept | folders | {"PYTHONPATH": str(_REGISTRATION)}
+    return kept | folders | {"PYTHONPATH": str(REGISTRATION), "SPARK_SUBMIT_OPTS": QUICK_JVM}
 
 
 def tidy(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

@@ -16,7 +16,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.feather
 
-from tests.spark.conftest import REGISTRATION
+from tests.conftest import QUICK_JVM, REGISTRATION
 
 ROOT = Path(__file__).parents[2]
 KINDS = ("worker", "daemon", "executor")
@@ -25,6 +25,7 @@ _CONFIGURATION = {
     "spark.master": "local-cluster[2,1,1024]",
     "spark.driver.memory": "512m",
     "spark.ui.enabled": "false",
+    "spark.executor.extraJavaOptions": QUICK_JVM,
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -99,13 +100,13 @@ class Cluster:
 
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(ROOT), str(REGISTRATION)])
-        loopback = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
+        given = {"SPARK_SUBMIT_OPTS": QUICK_JVM, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
         if self._hosts:
-            loopback["JAVA_HOME"] = str(self._java_of_hosts())
+            given["JAVA_HOME"] = str(self._java_of_hosts())
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
         return {
             **kept,
-            **loopback,
+            **given,
             "PYTHONPATH": path,
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_HOME": str(self._home()),

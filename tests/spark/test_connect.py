@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kafkalog_source import scan
-from tests.spark.conftest import REGISTRATION
+from tests.conftest import REGISTRATION
 
 DRIVER = Path(__file__).with_name("connect_driver.py")
 

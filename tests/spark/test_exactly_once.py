@@ -15,8 +15,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.conftest import REGISTRATION
 from tests.jobs.tables_environment import jars, tables_python
-from tests.spark.conftest import REGISTRATION
 from tests.spark.growing import Growing
 
 ROOT = Path(__file__).parents[2]

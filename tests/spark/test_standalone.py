@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from kafkalog_source import scan
-from tests.spark.conftest import REGISTRATION
+from tests.conftest import REGISTRATION
 from tests.spark.environment_archive import make_environment, pack
 from tests.spark.standalone import Standalone, executors_of_tasks, plain_environment, running, spark_home
 

@@ -74,7 +74,8 @@ def decode_into(
             return problems
         if name == "full":
             rows = batches.finish()
-            assert found is not None and rows is not None
+            assert found is not None
+            assert rows is not None
             found.append(rows)
         else:
             problems.append(name)

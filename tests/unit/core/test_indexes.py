@@ -36,14 +36,14 @@ def test_ranges_outside_of_a_window_are_refused(
     taker: IndexCheck | IndexBuilder | ProducerTable | LeaderEpochs, start: int, stop: int
 ) -> None:
     window, entries = window_of(CONTENT)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=rf"entries \[{start}, {stop}\) of 3"):
         taker.take(window, 0, entries, start, stop)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="not those of this window"):
         taker.take(Scratch(), 0, entries, 0, 3)
 
 
 def test_an_index_check_needs_pairs() -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="as many offsets as positions"):
         IndexCheck([1, 2], [3])
 
 

@@ -100,7 +100,7 @@ def test_very_many_tiny_records_in_one_batch_are_read(tmp_path: Path, codec: str
 def offsets_before_the_error(path: Path, **options: Any) -> tuple[list[int], KafkaLogError]:
     reader = kafkalog_source.scan(path, columns=["offset", "value"], threads=1, **options).to_reader()
     found: list[int] = []
-    with pytest.raises(CorruptBatchError) as caught:
+    with pytest.raises(CorruptBatchError) as caught:  # noqa: PT012 - iterating raises
         for batch in reader:
             found += batch["offset"].to_pylist()
     return found, caught.value
@@ -149,7 +149,7 @@ def test_no_row_of_a_large_control_batch_with_a_bad_key_comes_out(tmp_path: Path
         log, columns=["offset", "value", "controlType"], includeControlRecords=True, threads=1
     ).to_reader()
     found = 0
-    with pytest.raises(CorruptBatchError):
+    with pytest.raises(CorruptBatchError):  # noqa: PT012 - iterating raises
         for batch in reader:
             found += batch.num_rows
     assert found == 0

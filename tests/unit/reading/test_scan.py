@@ -78,7 +78,7 @@ def test_two_readers_of_one_scan_do_not_disturb_each_other(log: Path) -> None:
 def test_an_error_reaches_the_reader_after_the_rows_before_it(damaged: Path, threads: int) -> None:
     reader = kafkalog_source.scan(damaged, columns=["partition", "value"], threads=threads).to_reader()
     partitions: list[int] = []
-    with pytest.raises(CorruptBatchError, match="topic-1"):
+    with pytest.raises(CorruptBatchError, match="topic-1"):  # noqa: PT012 - iterating raises
         for batch in reader:
             partitions += batch["partition"].to_pylist()
     assert partitions.count(0) == 600

@@ -116,7 +116,8 @@ def test_a_topic_that_is_not_there_yet_is_an_error_or_waited_for(tmp_path: Path)
         Query(tmp_path, {"subscribe": "t"})
     query = Query(tmp_path, {"subscribe": "t", "failOnDataLoss": False})
     assert query.trigger() is None
-    assert len(query.warnings) == 1 and "not found: t" in query.warnings[0]
+    assert len(query.warnings) == 1
+    assert "not found: t" in query.warnings[0]
     append(tmp_path, some(0))
     assert offsets(query.trigger()) == [0]
 
