@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 
@@ -12,10 +14,12 @@ class Folder:
 
     def __init__(self) -> None:
         shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self._root = tempfile.TemporaryDirectory(prefix="kafkalog-fuzz-", dir=shared)
-        self.path = Path(self._root.name, "topic-0")
+        root = tempfile.mkdtemp(prefix="kafkalog-fuzz-", dir=shared)
+        weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
+        self.path = Path(root, "topic-0")
         self.path.mkdir()
-        self._segment = os.open(Path(self._root.name, "segment"), os.O_RDWR | os.O_CREAT)
+        self._segment_path = os.path.join(root, "segment")
+        self._segment = os.open(self._segment_path, os.O_RDWR | os.O_CREAT)
 
     def put(self, files: dict[str, bytes]) -> None:
         """Let the directory hold these files and no other."""
@@ -28,4 +32,4 @@ class Folder:
         """Let a file outside of the directory hold `content`, and give its path."""
         os.ftruncate(self._segment, 0)
         os.pwrite(self._segment, content, 0)
-        return os.path.join(self._root.name, "segment")
+        return self._segment_path

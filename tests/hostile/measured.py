@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 import kafkalog_source
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.verifying import verify
@@ -83,6 +85,8 @@ def main() -> int:
 
 def _warm_up() -> None:
     """Have all modules imported that a reading imports."""
+    # The first array imports pandas, where it is installed, which takes more memory than most readings.
+    pa.array([None])
     try:
         kafkalog_source.scan(str(ROOT / "nothing is here")).to_table()
     except KafkaLogError:
