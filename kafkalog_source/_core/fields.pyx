@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memcpy
 
 from kafkalog_source._core.bytes cimport Cursor, left, load_i16, load_i32, load_i64, read_unsigned
 from kafkalog_source._core.json_text cimport (
-    Text, put_base64, put_byte, put_integer, put_plain, put_raw, put_text,
+    Text, put_base64, put_byte, put_double, put_integer, put_plain, put_raw, put_text,
 )
 from kafkalog_source._core.program cimport (
     ARRAY, BOOL, BYTES, EMBEDDED, FLOAT64, INT8, INT16, INT32, INT64, MOST_FIELDS, NOT_IN_VERSION, STRING, STRUCT, UINT16, UUID,
@@ -27,30 +27,6 @@ cdef int LONGEST_TEXT = 0x7FFF
 cdef int UUID_SIZE = 16
 cdef int REDACTED_SIZE = 10
 cdef const char* REDACTED = b"(redacted)"
-
-
-def java_double(double value):
-    """A number as ``Double.toString`` writes it, those that JSON lacks as strings."""
-    if value != value:
-        return '"NaN"'
-    if value in (float("inf"), float("-inf")):
-        return '"Infinity"' if value > 0 else '"-Infinity"'
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        text = f"{value:.17f}".rstrip("0") if "e" in repr(value) else repr(value)
-        return text + "0" if text.endswith(".") else text
-    digits, _, exponent = f"{value!r}".partition("e")
-    if exponent:
-        return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
-    sign, digits = ("-", digits[1:]) if value < 0 else ("", digits)
-    whole, _, rest = digits.partition(".")
-    places = len(whole) - 1 if whole.strip("0") else -(len(rest) - len(rest.lstrip("0")) + 1)
-    plain = (whole + rest).strip("0")
-    return f"{sign}{plain[0]}.{plain[1:] or '0'}E{places}"
-
-
-cdef bint put_double(Text* json, double value) noexcept with gil:
-    cdef bytes text = java_double(value).encode()
-    return put_raw(json, <const char*>text, len(text))
 
 
 cdef bint read_count(Cursor* c, int32_t* out) noexcept nogil:
