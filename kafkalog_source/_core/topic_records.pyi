@@ -20,6 +20,7 @@ class RecordDecoder:
         *,
         key_json: bool,
         value_json: bool,
+        most_bytes: int | None = None,
     ) -> None: ...
     def decode(
         self,

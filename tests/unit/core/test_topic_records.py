@@ -19,12 +19,12 @@ def field(kind: str = "int8", inner: int = 0, versions: int = 0, slot: int = -1,
     return (kind, -1, inner, versions, slot, *name, 0, 0, False, False, False, False)
 
 
-def decoder(slot: int = -1) -> tuple[RecordDecoder, Slots]:
+def decoder(slot: int = -1, **options: Any) -> tuple[RecordDecoder, Slots]:
     """A topic with one record type, whose value is a byte."""
     slots = Slots([*COMMON, ("numbers", 0, 0)], FIRST_COLUMN + 1, BlockPool())
     program = Program([field(slot=slot)], [(0, 0, 0, False), (0, 1, 0, False)], b'"n":')
     types = [(1, 0, 1, 1)]
-    return RecordDecoder(program, slots, "coordinator", types, [], key_json=True, value_json=True), slots
+    return RecordDecoder(program, slots, "coordinator", types, [], key_json=True, value_json=True, **options), slots
 
 
 def test_a_program_of_one_field() -> None:
@@ -36,6 +36,21 @@ def test_a_program_of_one_field() -> None:
     assert bytes(taken[4][4]) == b'{"n":-1}' and bytes(taken[3][4]) == b"{}"
     assert struct.unpack("=q", bytes(taken[5][4])) == (-1,)
     assert [count for count, *_ in slots.take()] == [0] * (FIRST_COLUMN + 1)
+
+
+def test_large_columns_are_handed_over_in_pieces() -> None:
+    reader, slots = decoder(most_bytes=15)
+    ends = struct.pack("=8i", *range(0, 24, 3))
+    values = (0, None, ends, b"".join(bytes([0, 0, row]) for row in range(7)))
+    keys = (0, None, struct.pack("=8i", *range(0, 16, 2)), b"\0\1" * 7)
+    start, found = 0, []
+    while start < 7:
+        start = reader.decode(7, start, keys, values, bytes(7), bytes(7))
+        taken = slots.take()
+        assert {count for count, *_ in taken[:FIRST_COLUMN]} == {taken[0][0]}
+        found.append(bytes(taken[4][4]))
+    assert b"".join(found) == b"".join(b'{"n":%d}' % row for row in range(7))
+    assert len(found) > 1
 
 
 @pytest.mark.parametrize(

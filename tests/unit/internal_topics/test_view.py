@@ -51,6 +51,15 @@ def test_a_view_decodes_one_batch_after_another() -> None:
     assert '"other"' in kept[0].to_pylist()[4]["valueJson"]
 
 
+def test_a_damaged_region_is_neither_a_tombstone_nor_undecodable() -> None:
+    corrupt = pa.array([None, "{}", None], pa.string())
+    batch = records([(COMMIT_KEY, None), (None, None), (None, None)], _corrupt_record=corrupt)
+    rows = decoded("consumer_offsets", batch, ("isTombstone", "decodeError", "_corrupt_record"))
+    assert [row["isTombstone"] for row in rows] == [True, None, True]
+    assert [row["decodeError"] is None for row in rows] == [True, True, False]
+    assert [row["_corrupt_record"] for row in rows] == [None, "{}", None]
+
+
 def test_a_column_that_no_view_has() -> None:
     with pytest.raises(KeyError):
         TopicView("consumer_offsets", ("producerId",))
