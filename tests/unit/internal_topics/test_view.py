@@ -130,11 +130,16 @@ def test_what_is_plain_is_shown() -> None:
         assert row["value"] == value and row["valueJson"]["value"] != "(redacted)"
 
 
-@pytest.mark.parametrize("value", [SCRAM[:-1], SCRAM + b"x", b"\1\x0b\1" + SCRAM[3:], config(b"a", b"b" * 30)[:-2]])
+@pytest.mark.parametrize("value", [SCRAM[:-1], SCRAM + b"x", b"\1\x0b\1" + SCRAM[3:], config(b"a", b"b")[:-2]])
 def test_the_bytes_of_a_secret_that_cannot_be_decoded_are_hidden(value: bytes) -> None:
     row = decode("cluster_metadata", None, value)
     assert row["decodeError"] is not None and row["value"] is None and row["valueJson"] is None
     assert decode("cluster_metadata", None, value, include_secrets=True)["value"] == value
+
+
+def test_the_bytes_of_an_unknown_version_that_are_too_short_for_a_secret_are_shown() -> None:
+    value = b"\1\x0b\2" + bytes(10)
+    assert decode("cluster_metadata", None, value)["value"] == value
 
 
 @pytest.mark.parametrize(
