@@ -2,7 +2,7 @@
 """Records of Kafka's own topics: their frames, and the key and value in them by a `Program`.
 
 A coordinator's key begins with the record's type and its value with a version, both of 16 bits. A metadata record's
-value begins with three varints: frame, type, version. A control record's key has its type behind a version, its value
+value begins with three varints: frame, type, version. A control record's key has its type after a version, its value
 a version in front.
 """
 
@@ -13,12 +13,12 @@ from libc.string cimport memcpy
 
 from kafkalog_source._core.bytes cimport Cursor, left, load_i16
 from kafkalog_source._core.fields cimport (
-    CUT_SHORT, FRAME_CUT, KEY_CUT, LEFT_OVER, NO_KEY, NO_ROOM, SOUND, TYPE_RANGE, UNKNOWN_FRAME, UNKNOWN_TYPE, UNKNOWN_VERSION,
+    FRAME_CUT, KEY_CUT, LEFT_OVER, NO_KEY, NO_ROOM, SOUND, TYPE_RANGE, UNKNOWN_FRAME, UNKNOWN_TYPE, UNKNOWN_VERSION,
     VERSION_CUT, Walk, read_count, read_message,
 )
-from kafkalog_source._core.layout cimport CONTROL_COMMIT, CONTROL_KEY_SIZE, CONTROL_TYPE_OFFSET
+from kafkalog_source._core.layout cimport CONTROL_COMMIT, CONTROL_TYPE_OFFSET
 from kafkalog_source._core.program cimport Program
-from kafkalog_source._core.slots cimport Slot, Slots, cut_slot, end_text, put_none, put_number
+from kafkalog_source._core.slots cimport Slot, Slots, cut_slot, end_text, put_number
 
 FRAMES = ("coordinator", "metadata")
 
@@ -313,7 +313,7 @@ cdef class RecordDecoder:
         return fault
 
     cdef int take_metadata(self, Py_ssize_t row, const Slice* value, Walk* w, Found* found) noexcept nogil:
-        """A metadata record: three varints in front, and nothing may be left behind it."""
+        """A metadata record: three varints in front, and nothing may be left after it."""
         cdef const Versions* known
         cdef Cursor c
         cdef int32_t frame = 0

@@ -317,6 +317,7 @@ def test_a_nullable_struct_in_a_tag() -> None:
     for tags, wanted in (
         (b"\0", "left out"),
         (tagged((0, b"\0")), None),
+        (tagged((0, b"\x80\x80\x80\x80\x08")), None),
         (tagged((0, b"\1" + bytes(4) + b"\1\0")), "left out"),
         (tagged((0, b"\1" + struct.pack(">i", 6) + b"\1\0")), {"sessionTimeoutMs": 6, "supportedProtocols": []}),
     ):
