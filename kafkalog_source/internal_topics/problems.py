@@ -63,7 +63,7 @@ def _error(packed: int, number: int | None, version: int | None, paths: Sequence
     if fault == "unknown_type":
         return f"{words} {number}"
     if fault == "unknown_version":
-        return f"{words} {version}"
+        return f"{words}: above 2147483647" if version is None else f"{words} {version}"
     if fault in _WITHOUT_PLACE:
         return words
     where = f" in {paths[field]}" if field >= 0 else ""

@@ -229,6 +229,7 @@ def test_unsigned_numbers_and_nested_structs() -> None:
         (metadata(99, 0, b""), 99, "unknown type 99"),
         (metadata(40000, 0, b""), 40000, "above 32767"),
         (metadata(9, 1, TOPIC_ID + b"\0"), 9, "unknown version 1"),
+        (b"\1\x09\xff\xff\xff\xff\x0f", 9, "unknown version: above 2147483647"),
         (metadata(9, 0, TOPIC_ID + b"\0x"), 9, "left over"),
         (b"\xff\xff\xff\xff\xff\xff", None, "cut short before the type"),
     ],
