@@ -1,3 +1,1 @@
 FAULTS: tuple[str, ...]
-
-def java_double(value: float) -> str: ...

@@ -1,19 +1,19 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Messages in Kafka's versioned and flexible formats, by the tables of a `Program`: checked, as JSON, and as columns.
 
-The rules are those of Kafka's generated classes. A struct with tagged fields is gone through twice, since its tags lie
-behind its other fields and stand between them in JSON: once to check it and to find them, once to write it.
+The rules are those of Kafka's generated classes. A struct with tagged fields is gone through twice, since its tags come
+after its other fields and stand between them in JSON: once to check it and to find them, once to write it.
 """
 
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from kafkalog_source._core.bytes cimport Cursor, left, load_i16, load_i32, load_i64, read_unsigned
 from kafkalog_source._core.json_text cimport (
-    Text, put_base64, put_byte, put_integer, put_plain, put_raw, put_text,
+    Text, put_base64, put_byte, put_double, put_integer, put_plain, put_raw, put_text,
 )
 from kafkalog_source._core.program cimport (
-    ARRAY, BOOL, BYTES, EMBEDDED, FLOAT64, INT8, INT16, INT32, INT64, MOST_FIELDS, NOT_IN_VERSION, STRING, STRUCT, UINT16, UUID,
+    ARRAY, BOOL, BYTES, EMBEDDED, FLOAT64, INT8, INT16, INT32, MOST_FIELDS, STRING, STRUCT, UINT16, UUID,
     Field, Struct,
 )
 from kafkalog_source._core.slots cimport Slot, end_element, end_list, end_text, put_none, put_number
@@ -27,30 +27,6 @@ cdef int LONGEST_TEXT = 0x7FFF
 cdef int UUID_SIZE = 16
 cdef int REDACTED_SIZE = 10
 cdef const char* REDACTED = b"(redacted)"
-
-
-def java_double(double value):
-    """A number as ``Double.toString`` writes it, those that JSON lacks as strings."""
-    if value != value:
-        return '"NaN"'
-    if value in (float("inf"), float("-inf")):
-        return '"Infinity"' if value > 0 else '"-Infinity"'
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        text = f"{value:.17f}".rstrip("0") if "e" in repr(value) else repr(value)
-        return text + "0" if text.endswith(".") else text
-    digits, _, exponent = f"{value!r}".partition("e")
-    if exponent:
-        return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
-    sign, digits = ("-", digits[1:]) if value < 0 else ("", digits)
-    whole, _, rest = digits.partition(".")
-    places = len(whole) - 1 if whole.strip("0") else -(len(rest) - len(rest.lstrip("0")) + 1)
-    plain = (whole + rest).strip("0")
-    return f"{sign}{plain[0]}.{plain[1:] or '0'}E{places}"
-
-
-cdef bint put_double(Text* json, double value) noexcept with gil:
-    cdef bytes text = java_double(value).encode()
-    return put_raw(json, <const char*>text, len(text))
 
 
 cdef bint read_count(Cursor* c, int32_t* out) noexcept nogil:
@@ -264,7 +240,7 @@ cdef int read_nested(Walk* w, Cursor* c, const Field* f) noexcept nogil:
     if f.nullable and f.tag >= 0:
         if not read_count(c, &present):
             return CUT_SHORT if left(c) == 0 else BAD_VARINT
-        present -= 1
+        present = 0 if present > 0 else -1
     elif f.nullable:
         if left(c) < 1:
             return CUT_SHORT
@@ -321,7 +297,7 @@ cdef int read_tagged(Walk* w, Cursor* c, int32_t number) noexcept nogil:
 
 
 cdef int read_tags(Walk* w, Cursor* c, const Struct* s, Py_ssize_t* places) noexcept nogil:
-    """The tags behind a struct's fields: checked, and the place of each known one noted. As in Kafka the last of
+    """The tags after a struct's fields: checked, and the place of each known one noted. As in Kafka the last of
     several counts, and what a known one takes is its content and not the size in front of it."""
     cdef int32_t count = 0
     cdef int32_t tag = 0

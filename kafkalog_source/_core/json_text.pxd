@@ -13,6 +13,9 @@ cdef struct Text:
     Py_ssize_t capacity
 
 
+cdef bint put_double(Text* json, double value) noexcept with gil
+
+
 cdef inline bint room(Text* t, Py_ssize_t more) noexcept nogil:
     if t.size + more > INT32_MAX:
         return False

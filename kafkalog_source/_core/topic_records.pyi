@@ -9,6 +9,9 @@ from kafkalog_source._core.slots import Slots
 FRAMES: tuple[str, ...]
 FIRST_COLUMN: int
 
+class Lent:
+    def __init__(self, array: Sequence[Any] | None, rows: int) -> None: ...
+
 class RecordDecoder:
     def __init__(
         self,
@@ -20,6 +23,7 @@ class RecordDecoder:
         *,
         key_json: bool,
         value_json: bool,
+        most_bytes: int | None = None,
     ) -> None: ...
     def decode(
         self,

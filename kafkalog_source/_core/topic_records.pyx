@@ -2,7 +2,7 @@
 """Records of Kafka's own topics: their frames, and the key and value in them by a `Program`.
 
 A coordinator's key begins with the record's type and its value with a version, both of 16 bits. A metadata record's
-value begins with three varints: frame, type, version. A control record's key has its type behind a version, its value
+value begins with three varints: frame, type, version. A control record's key has its type after a version, its value
 a version in front.
 """
 
@@ -13,12 +13,12 @@ from libc.string cimport memcpy
 
 from kafkalog_source._core.bytes cimport Cursor, left, load_i16
 from kafkalog_source._core.fields cimport (
-    CUT_SHORT, FRAME_CUT, KEY_CUT, LEFT_OVER, NO_KEY, NO_ROOM, SOUND, TYPE_RANGE, UNKNOWN_FRAME, UNKNOWN_TYPE, UNKNOWN_VERSION,
+    FRAME_CUT, KEY_CUT, LEFT_OVER, NO_KEY, NO_ROOM, SOUND, TYPE_RANGE, UNKNOWN_FRAME, UNKNOWN_TYPE, UNKNOWN_VERSION,
     VERSION_CUT, Walk, read_count, read_message,
 )
-from kafkalog_source._core.layout cimport CONTROL_COMMIT, CONTROL_KEY_SIZE, CONTROL_TYPE_OFFSET
+from kafkalog_source._core.layout cimport CONTROL_COMMIT, CONTROL_TYPE_OFFSET
 from kafkalog_source._core.program cimport Program
-from kafkalog_source._core.slots cimport Slot, Slots, cut_slot, end_text, put_none, put_number
+from kafkalog_source._core.slots cimport Slot, Slots, cut_slot, end_text, put_number
 
 FRAMES = ("coordinator", "metadata")
 
@@ -33,7 +33,7 @@ cdef enum:
 
 FIRST_COLUMN = <int>FIRST
 
-cdef Py_ssize_t ENOUGH_TEXT = 1 << 28   # bytes of one column of JSON, before it is handed over
+cdef Py_ssize_t MOST_BYTES = 1 << 28   # of one column, before it is handed over: Arrow's offsets end at 2 GiB
 cdef int METADATA_FRAME = 1
 
 
@@ -156,6 +156,8 @@ cdef class RecordDecoder:
         (number, struct of the key or -1, struct of version 0 of the value, number of versions) of each record type.
     key_json, value_json : bool
         Whether JSON is wanted.
+    most_bytes : int, optional
+        When a column has more than this, decoding stops before the next row.
     """
 
     cdef Program program
@@ -163,17 +165,19 @@ cdef class RecordDecoder:
     cdef bint is_metadata
     cdef bint key_json
     cdef bint value_json
+    cdef Py_ssize_t most_bytes
     cdef Versions* types
     cdef Versions* control
     cdef int32_t type_count
     cdef int32_t control_count
 
-    def __cinit__(self, Program program, Slots slots, frame, types, control, *, key_json, value_json):
+    def __cinit__(self, Program program, Slots slots, frame, types, control, *, key_json, value_json, most_bytes=None):
         self.program = program
         self.slots = slots
         self.is_metadata = FRAMES.index(frame) == 1
         self.key_json = key_json
         self.value_json = value_json
+        self.most_bytes = MOST_BYTES if most_bytes is None else most_bytes
         self.type_count = len(types)
         self.control_count = len(control)
         self.types = versions_of(types, program)
@@ -231,9 +235,12 @@ cdef class RecordDecoder:
         return row
 
     cdef bint is_full(self) noexcept nogil:
-        """Whether a column of JSON is large; what the other columns hold is bounded by what the records are."""
-        return (self.slots.items[<int>KEY_JSON].data.size > ENOUGH_TEXT
-                or self.slots.items[<int>VALUE_JSON].data.size > ENOUGH_TEXT)
+        """Whether one of the columns is so large that it has to be handed over before the next row."""
+        cdef int32_t i
+        for i in range(self.slots.count):
+            if self.slots.items[i].data.size > self.most_bytes:
+                return True
+        return False
 
     cdef int take_row(self, Py_ssize_t row, const Slice* key, const Slice* value, bint control, bint redact) noexcept nogil:
         """One row in every slot; NO_ROOM if not even the nulls of one find room."""
@@ -306,7 +313,7 @@ cdef class RecordDecoder:
         return fault
 
     cdef int take_metadata(self, Py_ssize_t row, const Slice* value, Walk* w, Found* found) noexcept nogil:
-        """A metadata record: three varints in front, and nothing may be left behind it."""
+        """A metadata record: three varints in front, and nothing may be left after it."""
         cdef const Versions* known
         cdef Cursor c
         cdef int32_t frame = 0

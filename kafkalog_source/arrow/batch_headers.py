@@ -16,7 +16,7 @@ from kafkalog_source.format import CODEC_NAMES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kafkalog_source._core.walk import HeaderTable
+    from kafkalog_source._core.headers import HeaderTable
     from kafkalog_source.segment.damage.description import Damage
 
 _TIMESTAMP_TYPE = pa.timestamp("us", tz="UTC")

@@ -245,6 +245,8 @@ COMMON_TYPES: dict[str, pa.DataType] = {
 """The first columns of every decoded topic."""
 FROM_RECORDS = ("topic", "partition", "file", "offset", "timestamp", "leaderEpoch", "transactionState", "key", "value")
 """Those of them that the record itself has."""
+CORRUPT_RECORD = "_corrupt_record"
+"""The last column of a read that keeps damage as rows."""
 TOPICS = {view: f"__{view}" for view in TYPED_COLUMNS}
 """The topic that each view decodes."""
 

@@ -114,6 +114,8 @@ def _lent(array: pa.Array) -> tuple[Any, ...] | None:
 def type_names(view: str, types: pa.Array, is_control: pa.Array) -> pa.Array:
     """The column ``recordType``."""
     own = _names(record_types(view), types)
+    if not pc.any(is_control).as_py():
+        return own
     return pc.if_else(is_control, _names(record_types("control"), types), own)
 
 

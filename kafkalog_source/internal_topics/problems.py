@@ -31,6 +31,11 @@ _PARTS = ("key", "value")
 _WITHOUT_PLACE = ("no_key", "key_cut", "unknown_frame", "frame_cut", "type_range", "version_cut")
 
 
+def fault_name(packed: int) -> str:
+    """Which of `FAULTS` the core packed, with its place, into a number."""
+    return FAULTS[packed & 0xFF]
+
+
 def errors(faults: pa.Array, types: pa.Array, versions: pa.Array, paths: Sequence[str]) -> pa.Array:
     """The column ``decodeError``.
 
@@ -51,14 +56,14 @@ def errors(faults: pa.Array, types: pa.Array, versions: pa.Array, paths: Sequenc
 
 
 def _error(packed: int, number: int | None, version: int | None, paths: Sequence[str]) -> str:
-    fault = FAULTS[packed & 0xFF]
+    fault = fault_name(packed)
     part = _PARTS[packed >> 8 & 0xFF]
     field = (packed >> 16 & 0xFFFF) - 1
     words = _WORDS[fault]
     if fault == "unknown_type":
         return f"{words} {number}"
     if fault == "unknown_version":
-        return f"{words} {version}"
+        return f"{words}: above 2147483647" if version is None else f"{words} {version}"
     if fault in _WITHOUT_PLACE:
         return words
     where = f" in {paths[field]}" if field >= 0 else ""

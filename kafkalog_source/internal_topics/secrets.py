@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kafkalog_source._core.memory import BlockPool
 from kafkalog_source.internal_topics.decoder import Decoding
+from kafkalog_source.internal_topics.problems import fault_name
 from kafkalog_source.internal_topics.table import record_types
 
 REDACTED_COLUMNS = frozenset({"valueJson", "configValue", "value"})
@@ -80,18 +81,22 @@ class SecretFinder:
         """What is to be hidden of these rows."""
         redacted, hidden = bytearray(len(values)), bytearray(len(values))
         for start, piece in self._decoding.decode(keys, values, control, bytes(len(values))):
-            faults = piece.faults.is_valid().to_pylist()
+            faults = piece.faults.to_pylist()
             shown = [piece.typed[name] for name in _NEEDED]
             for row, number in enumerate(piece.types.to_pylist()):
                 at = start + row
                 if control[at] or number not in (self._config, self._scram):
                     continue
-                if faults[row]:
-                    # What cannot be decoded may be a secret all the same.
-                    hidden[at] = len(values[at].as_buffer()) >= _SHORTEST_SECRET
+                if faults[row] is not None:
+                    hidden[at] = _may_hold_secret(faults[row], len(values[at].as_buffer()))
                 elif number == self._scram or _is_secret_config(*(each[row].as_py() for each in shown)):
                     redacted[at] = hidden[at] = True
         return Secrets(bytes(redacted), pa.array(map(bool, hidden), pa.bool_()))
+
+
+def _may_hold_secret(fault: int, size: int) -> bool:
+    """Whether a value of these types that cannot be decoded is hidden: all but a short one of an unknown version."""
+    return fault_name(fault) != "unknown_version" or size >= _SHORTEST_SECRET
 
 
 def _is_secret_config(resource: str | None, name: str, value: str | None) -> bool:

@@ -88,6 +88,8 @@ class SlotLayout:
         return found
 
     def _array(self, column: AnyColumn, at: int, taken: Sequence[Taken]) -> pa.Array:
+        if taken[at][0] == taken[at][1]:
+            return pa.nulls(taken[at][0], column.type)
         if isinstance(column, Column):
             return texts(taken[at]) if _holds(column) == "texts" else shown(column, numbers(taken[at]))
         count, nulls, validity, offsets, _ = taken[at]

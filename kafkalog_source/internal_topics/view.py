@@ -10,24 +10,26 @@ import pyarrow.compute as pc
 
 from kafkalog_source._core.memory import BlockPool
 from kafkalog_source.internal_topics import slots
-from kafkalog_source.internal_topics.columns import FROM_RECORDS, SNAPSHOT_TYPES, view_types
+from kafkalog_source.internal_topics.columns import CORRUPT_RECORD, FROM_RECORDS, SNAPSHOT_TYPES, STRING, view_types
 from kafkalog_source.internal_topics.decoder import Decoded, Decoding, type_names
 from kafkalog_source.internal_topics.secrets import REDACTED_COLUMNS, SecretFinder, Secrets
 
 _SNAPSHOT_NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _BOOTSTRAP_NAME = "bootstrap.checkpoint"
 _ALWAYS = ("key", "value", "isControl")
+_PASSED = (*FROM_RECORDS, CORRUPT_RECORD)
 
 
 class TopicView:
-    """Decodes the records of one of Kafka's own topics.
+    """Decodes the records of one of Kafka's own topics; one thread at a time may use it.
 
     Parameters
     ----------
     view : str
         One of the names in `TYPED_COLUMNS`.
     columns : sequence of str
-        The columns wanted, in their order. JSON is only made where it is one of them.
+        The columns wanted, in their order, ``_corrupt_record`` among them if damage becomes rows. JSON is only made
+        where it is one of them.
     include_secrets : bool, optional
         Whether passwords and keys in the metadata log are shown.
     pool : BlockPool, optional
@@ -44,10 +46,10 @@ class TopicView:
     def __init__(
         self, view: str, columns: Sequence[str], *, include_secrets: bool = False, pool: BlockPool | None = None
     ) -> None:
-        types = view_types(view)
+        types = view_types(view) | {CORRUPT_RECORD: STRING}
         self.schema = pa.schema([pa.field(name, types[name]) for name in columns])
         needs_file = view == "cluster_metadata" and not SNAPSHOT_TYPES.keys().isdisjoint(columns)
-        passed = [name for name in FROM_RECORDS if name in columns or (name == "file" and needs_file)]
+        passed = [name for name in _PASSED if name in columns or (name == "file" and needs_file)]
         self.record_columns = (*_ALWAYS, *(name for name in passed if name not in _ALWAYS))
         pool = pool or BlockPool()
         self._view = view
@@ -65,7 +67,7 @@ class TopicView:
         """
         keys, values = batch.column("key"), batch.column("value")
         is_control = pc.fill_null(batch.column("isControl"), False)
-        control = bytes(is_control.to_pylist())
+        control = _bytes_of(is_control)
         secrets = Secrets(bytes(len(batch)), pa.nulls(len(batch), pa.bool_()))
         if self._finder is not None:
             secrets = self._finder.find(keys, values, control)
@@ -81,15 +83,21 @@ class TopicView:
         self, records: pa.RecordBatch, piece: Decoded, is_control: pa.Array, tombstones: pa.Array
     ) -> pa.RecordBatch:
         arrays = [self._column(name, records, piece, is_control, tombstones) for name in self.schema.names]
+        if CORRUPT_RECORD in self.schema.names:
+            # A damaged region is no record, and so neither a tombstone nor one that cannot be decoded.
+            is_record = records.column(CORRUPT_RECORD).is_null()
+            for at, name in enumerate(self.schema.names):
+                if name in ("isTombstone", "decodeError"):
+                    arrays[at] = pc.if_else(is_record, arrays[at], None)
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _column(
         self, name: str, records: pa.RecordBatch, piece: Decoded, is_control: pa.Array, tombstones: pa.Array
     ) -> pa.Array:
         if name == "transactionState":
-            # A marker is no record of the transaction that it ends; its type says what became of that.
+            # A marker is not a record of the transaction that it ends; its type is the outcome.
             return pc.if_else(is_control, None, records.column(name))
-        if name in FROM_RECORDS:
+        if name in _PASSED:
             return records.column(name)
         if name in piece.typed:
             return piece.typed[name]
@@ -106,6 +114,13 @@ class TopicView:
         if name == "decodeError":
             return piece.errors
         return piece.json(slots.KEY_JSON if name == "keyJson" else slots.VALUE_JSON)
+
+
+def _bytes_of(flags: pa.Array) -> bytes:
+    """A byte for each flag."""
+    numbers = flags.cast(pa.uint8())
+    content = numbers.buffers()[1]
+    return b"" if content is None else content.slice(numbers.offset, len(numbers)).to_pybytes()
 
 
 def _of_file(name: str, files: pa.Array) -> pa.Array:

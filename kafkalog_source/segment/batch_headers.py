@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from kafkalog_source._core.columns import Columns
+from kafkalog_source._core.headers import HeaderTable
 from kafkalog_source._core.memory import BlockPool, Scratch
-from kafkalog_source._core.walk import Entries, HeaderTable
+from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
 from kafkalog_source.codecs import Decompressor
 from kafkalog_source.format import MAX_OFFSET

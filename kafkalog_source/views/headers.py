@@ -14,7 +14,7 @@ from kafkalog_source.segment.span import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kafkalog_source._core.walk import HeaderTable
+    from kafkalog_source._core.headers import HeaderTable
     from kafkalog_source.logdir.model import SegmentFile
     from kafkalog_source.segment.batch_headers import BatchHeaders
     from kafkalog_source.segment.source import LocalFile

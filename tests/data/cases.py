@@ -111,3 +111,16 @@ WITHOUT_ORACLE: dict[str, Case] = {
     ),
 }
 """Cases that tests compare with themselves: their archives hold no `oracle`."""
+
+INTERNAL_TOPICS = "internal-topics"
+INTERNAL_RECORDS: dict[str, Case] = {
+    INTERNAL_TOPICS: Case(
+        "Kafka 4.4.0's serializers without a broker, random fields (log/); and what its classes make of these records "
+        "and of those of Kafka's own topics in other cases (oracle/CASE.jsonl)",
+        "every record type of Kafka's own topics in every version, tombstones, unknown types, versions, frames and "
+        "tags, values that are cut, bytes after the last field, secrets",
+    ),
+}
+"""A log directory of its own; its oracle has a file for each of `INTERNAL_ORACLES`."""
+INTERNAL_SOURCE = "views-made"
+INTERNAL_ORACLES = (INTERNAL_SOURCE, "groups-4.4", "kraft-metadata-4.4", "txn-2.8", "txn-4.4")

@@ -17,10 +17,19 @@ import tempfile
 from pathlib import Path
 
 from tests.data.archive import pack
-from tests.data.cases import CASES, WITHOUT_ORACLE, Case
+from tests.data.cases import (
+    CASES,
+    INTERNAL_ORACLES,
+    INTERNAL_RECORDS,
+    INTERNAL_SOURCE,
+    INTERNAL_TOPICS,
+    WITHOUT_ORACLE,
+    Case,
+)
 
 HERE = Path(__file__).parent
-ALL = CASES | WITHOUT_ORACLE
+PLAIN = CASES | WITHOUT_ORACLE
+ALL = PLAIN | INTERNAL_RECORDS
 
 
 def files_below(root: Path, prefix: str) -> dict[str, bytes]:
@@ -50,6 +59,17 @@ def pack_case(source: Path, name: str, case: Case) -> Path:
         for directory in case.only or ("",):
             files |= files_below(source / name / directory, f"{name}/log/{directory}".rstrip("/"))
     archive = HERE / f"{name}.tar.gz"
+    pack(files, archive)
+    return archive
+
+
+def pack_internal_records(source: Path) -> Path:
+    """Pack the records of every type, and the oracle of those that other cases hold."""
+    files = files_below(source / INTERNAL_SOURCE, f"{INTERNAL_TOPICS}/log")
+    for name in INTERNAL_ORACLES:
+        lines = gzip.decompress((source / "oracle" / name / "internal.jsonl.gz").read_bytes())
+        files[f"{INTERNAL_TOPICS}/oracle/{name}.jsonl"] = lines
+    archive = HERE / f"{INTERNAL_TOPICS}.tar.gz"
     pack(files, archive)
     return archive
 
@@ -92,7 +112,9 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m tests.data.pack SOURCE", file=sys.stderr)
         return 2
-    archives = {name: pack_case(Path(arguments[0]), name, case) for name, case in ALL.items()}
+    source = Path(arguments[0])
+    archives = {name: pack_case(source, name, case) for name, case in PLAIN.items()}
+    archives[INTERNAL_TOPICS] = pack_internal_records(source)
     (HERE / "MANIFEST.md").write_text(manifest(archives), encoding="utf-8")
     total = sum(archive.stat().st_size for archive in archives.values())
     print(f"{len(archives)} archives, {total} bytes")

@@ -204,6 +204,7 @@ class TestNumbers:
             view="batches",
             columns=["topic", "partition", "compression", "batchSize", "batchLastOffset"],
             mode="DROPMALFORMED",
+            verifyChecksums=True,
             failOnDataLoss=False,
         )
         batches = rows.to_table().to_pylist()

@@ -28,11 +28,12 @@ def test_top_level_is_the_packages_and_the_metadata(wheel: zipfile.ZipFile) -> N
     }
 
 
-def test_every_python_file_of_the_packages_is_in_it(wheel: zipfile.ZipFile) -> None:
+def test_every_python_file_and_table_of_the_packages_is_in_it(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     files = [
         *ROOT.glob("kafkalog_source/**/*.py"),
         *ROOT.glob("kafkalog_source/**/*.pyi"),
+        *ROOT.glob("kafkalog_source/**/*.toml"),
         *ROOT.glob("spark_jobs/**/*.py"),
     ]
     expected = {str(path.relative_to(ROOT)) for path in files if "pyspark_kafkalog" not in path.parts}

@@ -14,7 +14,7 @@ from kafkalog_source._core.codes import NAMES
 
 CORE = Path(_core.__path__[0])
 LIMITS = {"INT64_MAX": 2**63 - 1}
-OTHER_LAYOUTS = {"framing", "native"}
+OTHER_LAYOUTS = {"fields", "framing", "native"}
 """These read the frames of codecs, which Kafka does not define."""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kafkalog_source._core.codes import CODE, NAMES
+from kafkalog_source._core.headers import HeaderTable
 from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.native import CFunctions
-from kafkalog_source._core.walk import Entries, EntryFinder, HeaderTable
+from kafkalog_source._core.walk import Entries, EntryFinder
 from kafkalog_source.batch.decoder import C_FUNCTIONS
 from tests.builders import Batch, Message, Record, Wrapper, encode
 from tests.builders.disk import Entry
