@@ -14,8 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import kafkalog_source
-from kafkalog_source.segment import reader
-from kafkalog_source.segment import transaction_headers as passes
+from kafkalog_source.segment import header_walk, reader
 from tests.builders import partition_dir
 from tests.property.histories import COMMITTED, History, Stored, cleaned, random_history, write_partition
 
@@ -32,9 +31,9 @@ def windows(rng: random.Random) -> Iterator[None]:
         (reader, "FIRST_WINDOW_SIZE", [61, 300, 1 << 16]),
         (reader, "WINDOW_SIZE", [100, 500, 1 << 18]),
         (reader, "AHEAD_WINDOW_SIZE", [100, 1000, 1 << 21]),
-        (passes, "_FIRST_SIZE", [61, 256, 4096]),
-        (passes, "_WINDOW_SIZE", [256, 1000, 1 << 18]),
-        (passes, "_SPARSE", [1, 100, 1 << 14]),
+        (header_walk, "_FIRST_SIZE", [61, 256, 4096]),
+        (header_walk, "_WINDOW_SIZE", [256, 1000, 1 << 18]),
+        (header_walk, "_SPARSE", [1, 100, 1 << 14]),
     ]
     with ExitStack() as stack:
         for module, name, choices in sizes:
