@@ -156,7 +156,7 @@ class TestProducerState:
         [
             (snapshot(PRODUCER)[:-1], "checksum"),
             (snapshot(PRODUCER, version=2), "version 2"),
-            (b"\0\1", "too few"),
+            (b"\0\1", "below the header"),
         ],
     )
     def test_damage_ends_the_read_or_is_a_row(self, log: Path, content: bytes, words: str) -> None:

@@ -231,6 +231,7 @@ def test_a_corrupt_row_stands_where_its_message_lay(tmp_path: Path, view: str, b
     log = write_segment_07(partition_dir(tmp_path), bytes(data))
     column = "offset" if view == "records" else "batchPosition"
     columns = [column, "_corrupt_record"]
-    rows = kafkalog_source.scan(log, columns=columns, view=view, mode="PERMISSIVE", threads=1).to_table().to_pylist()
+    options = {"mode": "PERMISSIVE", "verifyChecksums": True, "threads": 1}
+    rows = kafkalog_source.scan(log, columns=columns, view=view, **options).to_table().to_pylist()
     assert [row[column] for row in rows] == STARTS[:-1]
     assert [row["_corrupt_record"] is not None for row in rows] == [n == broken for n in range(12)]
