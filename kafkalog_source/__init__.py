@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kafkalog_source.reading.scan import Scan, scan
     from kafkalog_source.streaming.backlog import Backlog, backlog
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Backlog",

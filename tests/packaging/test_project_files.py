@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import hashlib
 import re
 import subprocess
@@ -96,6 +97,23 @@ def test_pyproject_names_every_compiled_module() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     named = {source for module in settings["ext-modules"] for source in module["sources"]}
     assert {str(path.relative_to(ROOT)) for path in project_files() if path.suffix == ".pyx"} == named
+
+
+def test_compiled_modules_import_only_the_layers_below_and_no_circle() -> None:
+    # import-linter reads Python alone, and so not what .pyx and .pxd files import from each other.
+    imports: dict[str, set[str]] = {}
+    for path in project_files():
+        if path.suffix in (".pyx", ".pxd"):
+            found = re.findall(r"^\s*(?:from|c?import) (kafkalog_source[\w.]*)", path.read_text("utf-8"), re.MULTILINE)
+            imports.setdefault(path.stem, set()).update(found)
+    below = {"kafkalog_source.errors", "kafkalog_source.format"}
+    outside = {name for names in imports.values() for name in names} - below
+    assert imports
+    assert {name for name in outside if not name.startswith("kafkalog_source._core.")} == set()
+    graph = {
+        module: {name.rpartition(".")[2] for name in names - below} - {module} for module, names in imports.items()
+    }
+    graphlib.TopologicalSorter(graph).prepare()
 
 
 def test_nothing_beside_the_jobs_hides_a_module_of_python() -> None:
