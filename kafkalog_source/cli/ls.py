@@ -59,7 +59,7 @@ def run(
 ) -> int:
     """Write the table or the JSON object, and return the exit status."""
     options = parse_options(given, paths)
-    listing = list_logs(options.paths, wanted=_wanted(options), follow_symlinks=options.follow_symlinks)
+    listing = list_logs(options.paths, wanted=options.inspects, follow_symlinks=options.follow_symlinks)
     missing = not_found(options, listing)
     if missing is not None:
         raise missing
@@ -79,12 +79,6 @@ def run(
         lines = _partition_table(partitions) if segments is None else _segment_table(segments)
         out.writelines(line + "\n" for line in (*lines, *_summary(listing, partitions, list_skipped)))
     return _print_damage([*partitions, *(segments or ())])
-
-
-def _wanted(options: ReadOptions) -> Callable[[str, int], bool]:
-    """Select all partitions, those of internal topics too, unless topics are named."""
-    named = (options.subscribe, options.subscribe_pattern, options.assign)
-    return options.wants if any(choice is not None for choice in named) else lambda topic, partition: True
 
 
 def _row(log: PartitionLog, segments: Sequence[SegmentFile], options: ReadOptions) -> _Row:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from kafkalog_source.cli.progress import progress_bar
 from kafkalog_source.cli.text import complain, json_line, one_line, table
-from kafkalog_source.cli.verify import check_allowed, wanted_partitions
+from kafkalog_source.cli.verify import check_allowed
 from kafkalog_source.errors import BAD_DATA, DONE, counted, printable
 from kafkalog_source.options.read_options import parse_options
 from kafkalog_source.salvage import SalvageReport, parse_topic_ids, salvage
@@ -44,7 +44,7 @@ def run(
             source,
             target,
             topic_ids=None if topic_ids is None else parse_topic_ids(topic_ids),
-            wanted=wanted_partitions(options),
+            wanted=options.inspects,
             follow_symlinks=options.follow_symlinks,
             largest_batch=options.max_decompressed_batch_bytes,
             threads=threads,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kafkalog_source.cli.progress import progress_bar
 from kafkalog_source.cli.text import complain, json_line, one_line, table
 from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, OptionError, counted, printable
-from kafkalog_source.options.read_options import ReadOptions, parse_options
+from kafkalog_source.options.read_options import parse_options
 from kafkalog_source.verifying import Finding, Severity, Verification, verify
 from kafkalog_source.verifying.progress import Progress
 
 if TYPE_CHECKING:
     from kafkalog_source.verifying.partition import PartitionResult
 
-__all__ = ["check_allowed", "run", "wanted_partitions"]
+__all__ = ["check_allowed", "run"]
 
 _HEADS = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS")
 _COUNTED = {
@@ -35,7 +35,7 @@ def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json:
     with progress_bar("verifying", lambda: (progress.done, progress.total)):
         found = verify(
             options.paths,
-            wanted=wanted_partitions(options),
+            wanted=options.inspects,
             follow_symlinks=options.follow_symlinks,
             largest_batch=options.max_decompressed_batch_bytes,
             threads=threads,
@@ -50,12 +50,6 @@ def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json:
     if not found.is_complete:
         return NOT_RUN
     return DONE if found.is_sound else BAD_DATA
-
-
-def wanted_partitions(options: ReadOptions) -> Callable[[str, int], bool]:
-    """Select all partitions, those of internal topics too, unless topics are named."""
-    named = (options.subscribe, options.subscribe_pattern, options.assign)
-    return options.wants if any(choice is not None for choice in named) else lambda topic, partition: True
 
 
 def check_allowed(given: Mapping[str, Any], allowed: Sequence[str], command: str) -> None:

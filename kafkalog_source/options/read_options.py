@@ -109,6 +109,11 @@ class ReadOptions:
         own = VIEWS[self.view].topic
         return topic not in INTERNAL_TOPICS if own is None else topic == own
 
+    def inspects(self, topic: str, partition: int) -> bool:
+        """Whether a command that inspects log dirs takes a partition: internal topics too, unless topics are named."""
+        named = (self.subscribe, self.subscribe_pattern, self.assign)
+        return self.wants(topic, partition) if any(choice is not None for choice in named) else True
+
 
 _Parser = Callable[[str, object], Any]
 
