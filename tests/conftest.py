@@ -53,6 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.dist = "loadgroup"
 
 
+# First, because pytest-xdist reads the groups in a hook of its own that would otherwise run before.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what uses the shared session of Spark, and keep it in one process under pytest-xdist."""
     for item in items:
