@@ -47,6 +47,9 @@ def header_chunks(
         int64 arrays by name, null where a header does not hold the number; never of length 0.
     """
     table = headers.table
+    # An earlier walk may have ended with an error, and left rows in the table.
+    table.held = 0
+    table.finish()
     for event in headers.reader(source, span, 0, MAX_OFFSET):
         if table.rows > table.held and (table.is_full or not isinstance(event, Run)):
             yield _taken(table, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from kafkalog_source._core.memory import Scratch
 from kafkalog_source.arrow.damage import utf8
 from kafkalog_source.columns import CORRUPT_RECORD
 from kafkalog_source.errors import KafkaLogError
+from kafkalog_source.logdir import list_partition_again
 from kafkalog_source.partition.file_parts import CheckpointFile, LogPart, SegmentPart, SideFile
 from kafkalog_source.reporting.report import Report
 from kafkalog_source.segment.batch_headers import BatchHeaders
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from kafkalog_source.views.rows import Rows
 
 __all__ = ["FileReader"]
+
+_MOST_LOOKUPS = 5
+"""How often a partition is listed again while a broker removes segments, before that is raised as an error."""
 
 
 class FileReader:
@@ -67,20 +72,33 @@ class FileReader:
             In mode FAILFAST: a file cannot be read, or is damaged.
         """
         for part in split.files:
-            found: list[Damage] = []
-            try:
-                for rows in self._rows(part, found):
-                    yield self._batch(part, rows)
-            except KafkaLogError as error:
-                # A broker removes files at any time, and a file that is not there has no rows.
-                if is_gone(error):
-                    continue
-                if self._options.mode == "FAILFAST":
-                    raise
-                yield from self._damaged(part, error)
-            if self._options.mode == "PERMISSIVE":
-                for damage in found:
-                    yield self._batch(part, {CORRUPT_RECORD: [damage.to_json()]})
+            yield from self._read(part)
+
+    def _read(self, part: Part, lookups: int = 0) -> Iterator[pa.RecordBatch]:
+        found: list[Damage] = []
+        try:
+            for rows in self._rows(part, found):
+                yield self._batch(part, rows)
+        except KafkaLogError as error:
+            if is_gone(error):
+                yield from self._read_again(part, error, lookups)
+                return
+            if self._options.mode == "FAILFAST":
+                raise
+            yield from self._damaged(part, error)
+        self.report.damage += found
+        if self._options.mode == "PERMISSIVE":
+            for damage in found:
+                yield self._batch(part, {CORRUPT_RECORD: [damage.to_json()]})
+
+    def _read_again(self, part: Part, error: KafkaLogError, lookups: int) -> Iterator[pa.RecordBatch]:
+        """Read a part after a broker removed a file: a file has no rows, a partition those of its other segments."""
+        if not isinstance(part, LogPart) or part.log.is_single_file or not os.path.lexists(part.log.path):
+            return
+        if lookups == _MOST_LOOKUPS:
+            raise error
+        # Its rows are given at its end, so that there were none yet.
+        yield from self._read(LogPart(list_partition_again(part.log.path)), lookups + 1)
 
     def _rows(self, part: Part, found: list[Damage]) -> Iterator[Rows]:
         match part:
@@ -108,7 +126,6 @@ class FileReader:
             return
         if self._options.mode == "FAILFAST":
             raise damage.to_error()
-        self.report.damage.append(damage)
         found.append(damage)
 
     def _damaged(self, part: Part, error: KafkaLogError) -> Iterator[pa.RecordBatch]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkalog_source.batch.checksum import checksum_rule
+from kafkalog_source.arrow.damage import utf8
+from kafkalog_source.batch.checksum import checksum_rule, checksums_text
 from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.damage.description import Damage, Kind
 from kafkalog_source.segment.marker import parse_marker
@@ -195,7 +196,7 @@ def _read_marker(source: LocalFile, batch: Mapping[str, Any]) -> Marker | Damage
     if stored == computed:
         reason, found = "a control batch of a transaction holds no COMMIT or ABORT record", None
     else:
-        reason, found = "the batch's checksum is wrong", f"stored CRC 0x{stored or 0:08x}, computed 0x{computed:08x}"
+        reason, found = "the batch's checksum is wrong", None if stored is None else checksums_text(stored, computed)
     marker = parse_marker(data) if stored == computed else None
     return marker or Damage(
         source.path,
@@ -211,7 +212,7 @@ def _read_marker(source: LocalFile, batch: Mapping[str, Any]) -> Marker | Damage
 
 def _row(found: _Transaction, state: str) -> dict[str, Any]:
     return {
-        "file": found.file,
+        "file": utf8(found.file),
         "producerId": found.producer_id,
         "producerEpoch": found.producer_epoch,
         "state": state,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,13 @@ from typing import Any
 import pytest
 
 import kafkalog_source
+from kafkalog_source._core.memory import Scratch
 from kafkalog_source.errors import CorruptBatchError, DamageWarning, OptionError
+from kafkalog_source.segment.batch_headers import BatchHeaders
 from kafkalog_source.segment.marker import Marker, parse_marker
+from kafkalog_source.segment.source import LocalFile
+from kafkalog_source.segment.span import Span
+from kafkalog_source.views.headers import header_chunks
 from tests.builders import Batch, Record, encode, partition_dir, write_segment
 from tests.builders.disk import Entry
 
@@ -162,3 +168,32 @@ def test_any_cut_of_a_marker_is_none_or_the_marker() -> None:
         data_bytes = bytearray(whole)
         data_bytes[bit // 8] ^= 1 << bit % 8
         parse_marker(bytes(data_bytes))
+
+
+def test_a_segment_that_a_broker_removes_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(tmp_path, [data(0, 7), marker(1, 7, commit=True)], [data(2, 8)])
+    scan = kafkalog_source.scan(log, view="transactions", columns=SHOWN)
+    plan = scan._plan()
+    (log / f"{0:020d}.log").unlink()
+    monkeypatch.setattr(scan, "_plan", lambda *_: plan)
+    assert [tuple(row.values()) for row in scan.to_table().to_pylist()] == [(8, 2, 2, "open", None)]
+
+
+def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    root = tmp_path / os.fsdecode(b"disk\xff")
+    root.mkdir()
+    log_of(root, [data(0, 7)])
+    assert [file.count("\ufffd") for (file,) in rows(root, "file")] == [1]
+
+
+def test_headers_of_a_walk_that_failed_are_not_taken_for_others(tmp_path: Path) -> None:
+    headers = BatchHeaders(False, 1 << 20, Scratch())
+    path = write_segment(partition_dir(tmp_path), [data(i, 7) for i in range(50)])
+    span = Span(0, path.stat().st_size, 0, 2**63 - 1, 2**63 - 1, True, True)
+    with LocalFile(str(path)) as source:
+        for _ in headers.reader(source, span, 0, 2**63 - 1):
+            break
+        assert headers.table.rows
+        (found,) = header_chunks(headers, source, span, ("last_offset",))
+    assert isinstance(found, dict)
+    assert found["last_offset"].to_pylist() == list(range(50))
