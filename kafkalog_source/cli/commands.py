@@ -71,7 +71,8 @@ examples:
   kafkalog dump kafka-logs/orders-0/00000000000000000000.log -o verifyChecksums=false
   kafkalog dump kafka-logs --mode DROPMALFORMED --json
   kafkalog dump kafka-logs --view damage
-  kafkalog dump kafka-logs/orders-0 --view batches -o verifyChecksums=false
+  kafkalog dump kafka-logs/orders-0 --view transactions
+  kafkalog dump kafka-logs --view consumer_offsets --columns group,committedTopic,committedOffset
 """
 
 _VERIFY_EPILOG = """\
@@ -151,7 +152,7 @@ def _ls(paths: Sequence[str], as_json: bool, segments: bool, skipped: bool, **gi
     return run(sys.stdout, paths, read_options(given), as_json=as_json, by_segment=segments, list_skipped=skipped)
 
 
-@kafkalog.command("dump", epilog=_DUMP_EPILOG, short_help="print records, batches or damaged regions")
+@kafkalog.command("dump", epilog=_DUMP_EPILOG, short_help="print records, or the rows of a view")
 @paths_argument
 @flag("--json", "as_json", "one JSON object for each line")
 @click.option("--limit", metavar="N", type=click.IntRange(min=0), help="stop after N records")
@@ -160,7 +161,7 @@ def _ls(paths: Sequence[str], as_json: bool, segments: bool, skipped: bool, **gi
 @range_flags
 @generic_option
 def _dump(paths: Sequence[str], as_json: bool, limit: int | None, columns: str | None, **given: Any) -> int:
-    """Print records, one a line, in the order of their offsets within each partition."""
+    """Print records, or the rows of a view, one a line, in order within each partition."""
     from kafkalog_source.cli.dump import run
 
     names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]

@@ -1,4 +1,4 @@
-"""``kafkalog dump``: print records, batches or damaged regions, one a line."""
+"""``kafkalog dump``: print records, or the rows of a view, one a line."""
 
 from __future__ import annotations
 

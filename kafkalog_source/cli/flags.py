@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kafkalog_source.columns import VIEWS
 from kafkalog_source.errors import OptionError, printable
 
 __all__ = [
@@ -31,6 +32,7 @@ _TOPIC_FLAGS = (
     ("--subscribe-pattern", "subscribePattern", "REGEX", "read the topics whose whole name matches"),
     ("--assign", "assign", "JSON", 'read these partitions: {"orders":[0,1]}'),
 )
+_OTHER_VIEWS = ", ".join(name for name in VIEWS if name != "records")
 _RANGE_FLAGS = (
     ("--starting-offsets", "startingOffsets", "WHERE", 'earliest, or {"orders":{"0":23,"1":-2}}'),
     ("--ending-offsets", "endingOffsets", "WHERE", 'latest, or {"orders":{"0":50,"1":-1}}; exclusive'),
@@ -38,12 +40,17 @@ _RANGE_FLAGS = (
     ("--ending-timestamp", "endingTimestamp", "MS", "stop before the first record of this time or later, in ms"),
     ("--isolation-level", "isolationLevel", "LEVEL", "read_uncommitted or read_committed"),
     ("--mode", "mode", "MODE", "what to do about damage: FAILFAST, DROPMALFORMED, PERMISSIVE or RECOVER"),
-    ("--view", "view", "VIEW", "a line for each of: records, batches, or damage (damaged regions)"),
+    (
+        "--view",
+        "view",
+        "VIEW",
+        "print something else than records: " + ", ".join(name for name in VIEWS if name != "records"),
+    ),
 )
 _VALUES = {
     "isolationLevel": ("read_uncommitted", "read_committed"),
     "mode": ("FAILFAST", "DROPMALFORMED", "PERMISSIVE", "RECOVER"),
-    "view": ("records", "batches", "damage"),
+    "view": tuple(VIEWS),
 }
 """What completion offers. The read checks the values, and names the allowed ones."""
 _CONTROL_RECORDS = "includeControlRecords"
