@@ -167,6 +167,13 @@ def test_payloads_are_passed_over_where_checksums_are_not_compared(tmp_path: Pat
     assert headers.report()["bytes_read"] < 20_000
 
 
+def test_headers_alone_are_read_once_however_many_threads_there_are(tmp_path: Path) -> None:
+    log = log_of(tmp_path, [Batch([Record(value=bytes(1_000_000))], base_offset=i) for i in range(40)])
+    one, four = (kafkalog_source.scan(log, view="batches", threads=threads) for threads in (1, 4))
+    assert one.to_table() == four.to_table()
+    assert one.report()["bytes_read"] == four.report()["bytes_read"] < 40_000
+
+
 def test_sequences_go_on_with_zero_after_the_largest(tmp_path: Path) -> None:
     three = [Record(), Record(), Record()]
     content: list[Entry] = [
