@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kafkalog_source.format import MAX_OFFSET
+
 __all__ = ["Listing", "PackedSegments", "PartitionLog", "SegmentFile", "Skipped"]
 
 
@@ -101,6 +103,11 @@ class PartitionLog:
     inode: int = 0
     has_log_starts: bool = True
     packed: PackedSegments | None = None
+
+    @property
+    def bounds(self) -> list[int]:
+        """For each segment, the offset that all of its own lie below: the next segment's base offset."""
+        return [*(each.base_offset for each in self.segments[1:]), MAX_OFFSET]
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,11 +63,10 @@ class PartitionOffsets:
     def places(self) -> list[SegmentPlace]:
         """The segments, each with the range of offsets that it may hold."""
         segments = self.log.segments
-        bounds = [each.base_offset for each in segments[1:]] + [MAX_OFFSET]
         ends = [None] * (len(segments) - 1) + [segments[-1].size if self.log.is_cut else None]
         return [
             SegmentPlace(each.path, each.base_offset, bound, each.offset_index, each.time_index, each.is_07, end)
-            for each, bound, end in zip(segments, bounds, ends, strict=True)
+            for each, bound, end in zip(segments, self.log.bounds, ends, strict=True)
         ]
 
     def origin(self, high: int) -> Origin:

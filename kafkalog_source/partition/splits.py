@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from kafkalog_source.partition.file_parts import Part
 from kafkalog_source.segment.damage.description import Damage
@@ -178,32 +180,41 @@ def pack(ranges: list[SplitRange], target: int, open_cost: int, most_offsets: in
 
     With `most_offsets` no split spans more offsets than that; neither must any of the ranges.
     """
-    splits: list[Split] = []
-    packed: list[SplitRange] = []
-    weight = offsets = 0
-    for each in ranges:
-        span = each.high - each.low if most_offsets is not None else 0
-        too_many = most_offsets is not None and offsets + span > most_offsets
-        if packed and (too_many or weight + each.size + open_cost > target):
-            splits.append(Split(tuple(packed)))
-            packed, weight, offsets = [], 0, 0
-        packed.append(each)
-        weight += each.size + open_cost
-        offsets += span
-    if packed:
-        splits.append(Split(tuple(packed)))
-    return splits
+    groups = _groups(ranges, target, open_cost, lambda each: each.high - each.low, most_offsets)
+    return [Split(group) for group in groups]
 
 
 def pack_files(files: list[Part], target: int, open_cost: int) -> list[Split]:
-    """Put neighbouring files into splits of about `target` bytes, a file weighing `open_cost` more than its bytes."""
-    splits: list[Split] = []
-    packed: list[Part] = []
-    weight = 0
-    for each in files:
-        if packed and weight + each.size + open_cost > target:
-            splits.append(Split(files=tuple(packed)))
-            packed, weight = [], 0
-        packed.append(each)
+    """Pack neighbouring files into splits of about `target` bytes, counting `open_cost` more bytes for each file."""
+    return [Split(files=group) for group in _groups(files, target, open_cost)]
+
+
+class _Sized(Protocol):
+    @property
+    def size(self) -> int: ...
+
+
+_Piece = TypeVar("_Piece", bound=_Sized)
+
+
+def _groups(
+    pieces: list[_Piece],
+    target: int,
+    open_cost: int,
+    offsets_of: Callable[[_Piece], int] = lambda _: 0,
+    most_offsets: int | None = None,
+) -> list[tuple[_Piece, ...]]:
+    """Neighbours in groups of about `target` bytes and at most `most_offsets` offsets."""
+    groups: list[tuple[_Piece, ...]] = []
+    group: list[_Piece] = []
+    weight = offsets = 0
+    for each in pieces:
+        span = offsets_of(each) if most_offsets is not None else 0
+        too_many = most_offsets is not None and offsets + span > most_offsets
+        if group and (too_many or weight + each.size + open_cost > target):
+            groups.append(tuple(group))
+            group, weight, offsets = [], 0, 0
+        group.append(each)
         weight += each.size + open_cost
-    return [*splits, Split(files=tuple(packed))] if packed else splits
+        offsets += span
+    return [*groups, tuple(group)] if group else groups

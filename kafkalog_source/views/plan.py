@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.logdir.access import entries
 from kafkalog_source.logdir.given_log_dirs import given_log_dirs
 from kafkalog_source.logdir.names import parse_log_file
@@ -41,8 +40,7 @@ def plan_files(options: ReadOptions, listing: Listing) -> list[Split]:
 
 def _segments(_: ReadOptions, logs: Iterable[PartitionLog]) -> Iterator[Part]:
     for log in logs:
-        bounds = [each.base_offset for each in log.segments[1:]] + [MAX_OFFSET]
-        for segment, bound in zip(log.segments, bounds, strict=True):
+        for segment, bound in zip(log.segments, log.bounds, strict=True):
             is_active = None if log.is_single_file else segment is log.segments[-1]
             yield SegmentPart(log.topic, log.partition, segment, bound, is_active)
 

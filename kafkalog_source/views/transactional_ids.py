@@ -65,8 +65,7 @@ def _records(log: PartitionLog, options: ReadOptions, warnings: list[str]) -> It
     settings = DecodeSettings(options.verify_checksums, max_decompressed_bytes=largest)
     decoder = make_decoder(batches.columns, Decompressor(largest), settings, 0, MAX_OFFSET)
     window = Scratch()
-    bounds = [each.base_offset for each in log.segments[1:]] + [MAX_OFFSET]
-    for segment, bound in zip(log.segments, bounds, strict=True):
+    for segment, bound in zip(log.segments, log.bounds, strict=True):
         span = whole_segment(segment, bound, is_last=segment is log.segments[-1])
         with LocalFile(segment.path) as source:
             for event in SpanReader(source, span, decoder, window, largest):

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from kafkalog_source.arrow.damage import utf8
 from kafkalog_source.batch.checksum import checksum_rule, checksums_text
-from kafkalog_source.format import MAX_OFFSET
 from kafkalog_source.segment.damage.description import Damage, Kind
 from kafkalog_source.segment.marker import parse_marker
 from kafkalog_source.segment.source import LocalFile
@@ -145,8 +144,7 @@ def transaction_rows(
     """
     log = _Log()
     segments = part.log.segments
-    bounds = [each.base_offset for each in segments[1:]] + [MAX_OFFSET]
-    for segment, bound in zip(segments, bounds, strict=True):
+    for segment, bound in zip(segments, part.log.bounds, strict=True):
         if segment.is_07:
             continue
         span = whole_segment(segment, bound, is_last=segment is segments[-1])
