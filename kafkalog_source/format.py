@@ -8,6 +8,7 @@ classes (``DefaultRecordBatch``, ``LegacyRecord``, ``Records``) and
 from __future__ import annotations
 
 import enum
+import re
 import struct
 
 # All positions are relative to the first byte of the entry: a batch, a message, or a compressed message (wrapper).
@@ -160,6 +161,10 @@ class ControlType(enum.IntEnum):
     UNKNOWN = 7
 
 
+METADATA_BOOTSTRAP = "bootstrap.checkpoint"
+"""In a log dir: the metadata records that it was formatted with (``BootstrapDirectory``)."""
+METADATA_SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
+"""In the metadata log: a snapshot, by the offset that it ends at and the leader epoch (``Snapshots``)."""
 REMOTE_LOG_METADATA = "__remote_log_metadata"
 """The topic where Kafka's tiered storage records the segments in remote storage; Kafka treats it as a user topic."""
 

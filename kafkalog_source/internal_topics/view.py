@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalog_source._core.memory import BlockPool
+from kafkalog_source.format import METADATA_BOOTSTRAP, METADATA_SNAPSHOT
 from kafkalog_source.internal_topics import slots
 from kafkalog_source.internal_topics.columns import CORRUPT_RECORD, FROM_RECORDS, SNAPSHOT_TYPES, STRING, view_types
 from kafkalog_source.internal_topics.decoder import Decoded, Decoding, type_names
 from kafkalog_source.internal_topics.secrets import REDACTED_COLUMNS, SecretFinder, Secrets
 
-_SNAPSHOT_NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
-_BOOTSTRAP_NAME = "bootstrap.checkpoint"
 _ALWAYS = ("key", "value", "isControl")
 _PASSED = (*FROM_RECORDS, CORRUPT_RECORD)
 
@@ -132,8 +130,8 @@ def _of_file(name: str, files: pa.Array) -> pa.Array:
 
 def _place(file: str) -> dict[str, str | int | None]:
     last = file.rpartition("/")[2]
-    snapshot = _SNAPSHOT_NAME.fullmatch(last)
+    snapshot = METADATA_SNAPSHOT.fullmatch(last)
     if snapshot is not None:
         return {"source": "snapshot", "snapshotOffset": int(snapshot[1]), "snapshotEpoch": int(snapshot[2])}
-    source = "bootstrap" if last == _BOOTSTRAP_NAME else "log"
+    source = "bootstrap" if last == METADATA_BOOTSTRAP else "log"
     return {"source": source, "snapshotOffset": None, "snapshotEpoch": None}

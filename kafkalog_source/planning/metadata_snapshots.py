@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
-from kafkalog_source.format import MAX_OFFSET
+from kafkalog_source.format import MAX_OFFSET, METADATA_BOOTSTRAP, METADATA_SNAPSHOT
 from kafkalog_source.logdir.access import entries
 from kafkalog_source.partition.splits import SplitRange
 from kafkalog_source.segment.span import Span
@@ -14,10 +13,8 @@ from kafkalog_source.segment.span import Span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["BOOTSTRAP", "snapshot_ranges"]
+__all__ = ["snapshot_ranges"]
 
-BOOTSTRAP = "bootstrap.checkpoint"
-_SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint")
 _TOPIC, _PARTITION = "__cluster_metadata", 0
 
 
@@ -29,8 +26,8 @@ def snapshot_ranges(log_dirs: Iterable[str], partitions: Iterable[str]) -> list[
     log_dirs, partitions : iterable of str
         Log dirs, where ``bootstrap.checkpoint`` lies, and directories of the metadata log's partition.
     """
-    found = [entry for log_dir in log_dirs for entry in _files(log_dir) if entry.name == BOOTSTRAP]
-    found += [entry for path in partitions for entry in _files(path) if _SNAPSHOT.fullmatch(entry.name)]
+    found = [entry for log_dir in log_dirs for entry in _files(log_dir) if entry.name == METADATA_BOOTSTRAP]
+    found += [entry for path in partitions for entry in _files(path) if METADATA_SNAPSHOT.fullmatch(entry.name)]
     return [_range(entry) for entry in found]
 
 

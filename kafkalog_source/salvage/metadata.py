@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError
-from kafkalog_source.format import MAX_OFFSET
+from kafkalog_source.format import MAX_OFFSET, METADATA_SNAPSHOT
 from kafkalog_source.logdir.access import entries
 from kafkalog_source.salvage.report import LeftOut
 from kafkalog_source.salvage.writing import new_file, write_file
@@ -21,16 +20,14 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.damage.description import Damage
 
 METADATA_TOPIC = "__cluster_metadata"
-BOOTSTRAP = "bootstrap.checkpoint"
 _QUORUM_STATE = "quorum-state"
-_SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint")
 
 
 def copy_metadata_files(source: str, report: PartitionReport, checker: SpanChecker) -> None:
     """Copy the valid snapshots, and the quorum state."""
     for name in sorted(entry.name for entry in entries(source)):
         path, target = os.path.join(source, name), os.path.join(report.path, name)
-        if _SNAPSHOT.fullmatch(name) is not None:
+        if METADATA_SNAPSHOT.fullmatch(name) is not None:
             left_out = copy_snapshot(path, target, checker)
             report.left_out += [] if left_out is None else [left_out]
         elif name == _QUORUM_STATE:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.codecs import DEFAULT_LIMIT
 from kafkalog_source.errors import OptionError, counted, printable
+from kafkalog_source.format import METADATA_BOOTSTRAP
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.logdir.checkpoints import encoded_topic_id
 from kafkalog_source.logdir.names import PARTITION_METADATA
 from kafkalog_source.salvage.log_dir import write_checkpoints, write_clean_shutdown, write_properties
-from kafkalog_source.salvage.metadata import BOOTSTRAP, METADATA_TOPIC, copy_metadata_files, copy_snapshot
+from kafkalog_source.salvage.metadata import METADATA_TOPIC, copy_metadata_files, copy_snapshot
 from kafkalog_source.salvage.partition import PartitionSalvage
 from kafkalog_source.salvage.places import check_source, check_target, unfinished
 from kafkalog_source.salvage.refusing import left_out_of_listing
@@ -140,9 +141,9 @@ def _choose(
 
 
 def _copy_cluster_files(source: str, target: str, report: SalvageReport, checker: SpanChecker) -> None:
-    bootstrap = os.path.join(source, BOOTSTRAP)
+    bootstrap = os.path.join(source, METADATA_BOOTSTRAP)
     if os.path.isfile(bootstrap):
-        left_out = copy_snapshot(bootstrap, os.path.join(target, BOOTSTRAP), checker)
+        left_out = copy_snapshot(bootstrap, os.path.join(target, METADATA_BOOTSTRAP), checker)
         report.left_out += [] if left_out is None else [left_out]
     write_properties(source, target, report)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 import time
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError, printable
-from kafkalog_source.format import CONTROL_FLAG, MAX_OFFSET
+from kafkalog_source.format import CONTROL_FLAG, MAX_OFFSET, METADATA_BOOTSTRAP, METADATA_SNAPSHOT
 from kafkalog_source.logdir.access import Root, entries, file_kind, os_error
 from kafkalog_source.logdir.checkpoints import (
     LeaderEpoch,
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from kafkalog_source._core.walk import Entries
     from kafkalog_source.segment.checks.span_checker import SpanChecker
 
-_BOOTSTRAP = "bootstrap.checkpoint"
-_METADATA_SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint")
 _INDEX_KINDS = ("index", "timeindex", "txnindex")
 _MOST_TEXT = 1 << 20
 _ATTEMPTS = 3
@@ -82,7 +79,7 @@ def check_log_dir_files(path: str, root: Root, checker: SpanChecker) -> tuple[li
 
     checks: dict[str, Callable[[str], list[Finding]]] = dict.fromkeys(CHECKPOINT_NAMES, note)
     checks["meta.properties"] = _check_properties
-    checks[_BOOTSTRAP] = lambda file: _check_metadata_snapshot(file, checker)
+    checks[METADATA_BOOTSTRAP] = lambda file: _check_metadata_snapshot(file, checker)
     for entry in sorted(entries(path), key=lambda entry: entry.name):
         if entry.name in checks:
             findings += _guarded(entry, root, checks[entry.name])
@@ -105,7 +102,7 @@ def _check_of(
         return lambda path: _check_producer_snapshot(path, name.base_offset)
     if name is not None and name.state is None and name.kind in _INDEX_KINDS and name.base_offset not in bases:
         return _orphaned
-    if _METADATA_SNAPSHOT.fullmatch(entry.name) is not None:
+    if METADATA_SNAPSHOT.fullmatch(entry.name) is not None:
         return lambda path: _check_metadata_snapshot(path, checker)
     known = {
         LEADER_EPOCH_CHECKPOINT: _check_leader_epochs,
@@ -228,7 +225,7 @@ def _check_metadata_snapshot(path: str, checker: SpanChecker) -> list[Finding]:
     with LocalFile(path) as source:
         span = Span(0, source.size, 0, MAX_OFFSET, MAX_OFFSET, to_file_end=True, torn_is_benign=False)
         checker.check(source, span, [last], lambda damage: findings.append(of_damage(damage)))
-        if not findings and not last.attributes & CONTROL_FLAG and os.path.basename(path) != _BOOTSTRAP:
+        if not findings and not last.attributes & CONTROL_FLAG and os.path.basename(path) != METADATA_BOOTSTRAP:
             problem = "the snapshot of the metadata log does not end with a footer record: its end is missing"
             findings.append(Finding(Severity.DAMAGE, path, problem, source.size))
     return findings
