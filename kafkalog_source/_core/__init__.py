@@ -1,8 +1,9 @@
 """The compiled core: bytes in, column buffers out.
 
-No file is opened here, and no Python object is created for a record. All input is
-read through a bounded cursor. The loops run without the interpreter lock and
-return a code of `codes` and a position, which the layers above turn into errors.
+No file is opened here (`peeks` alone reads from an open one), and no Python
+object is created for a record. All input is read through a bounded cursor.
+The loops run without the interpreter lock and return a code of `codes` and a
+position, which the layers above turn into errors.
 
 - `bytes` and `utf8`: reading integers, varints and header names safely.
 - `memory`: reusable blocks, scratch space, views of other memory.
@@ -19,6 +20,9 @@ return a code of `codes` and a position, which the layers above turn into errors
 - `transactions`: transactions from headers and markers.
 - `outcomes`: looks up the outcome of a batch's transaction.
 - `indexes` and `producers`: what a broker stores beside a segment, compared with its batches or rebuilt.
+- `headers`: the rows of ``view=batches``, from headers alone.
+- `peeks`: the headers of large batches, with a short read for each.
+- `program`, `slots`, `fields`, `json_text` and `topic_records`: records of Kafka's own topics, by compiled schemas.
 - `framing`: the framing of LZ4, snappy and zstd streams, without the codecs.
 """
 

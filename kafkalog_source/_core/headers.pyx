@@ -7,6 +7,7 @@ from libc.string cimport memmove
 
 from kafkalog_source._core.bytes cimport load_i16, load_i32, load_i64
 from kafkalog_source._core.checksums cimport stored_crc, stored_crc_07
+from kafkalog_source._core.codes cimport Code
 from kafkalog_source._core.layout cimport (
     CODEC_MASK, CONTROL_FLAG, DELETE_HORIZON_FLAG, LEGACY_TIMESTAMP_OFFSET, MAX_OFFSET, NO_TIMESTAMP,
     NO_TIMESTAMP_TYPE, TIMESTAMP_TYPE_MASK, TRANSACTIONAL_FLAG, V2_BASE_SEQUENCE_OFFSET, V2_BASE_TIMESTAMP_OFFSET,
@@ -14,7 +15,7 @@ from kafkalog_source._core.layout cimport (
     V2_PRODUCER_ID_OFFSET, V2_RECORDS_COUNT_OFFSET, V07_CODEC_MASK,
 )
 from kafkalog_source._core.memory cimport Scratch
-from kafkalog_source._core.walk cimport Entries, Entry
+from kafkalog_source._core.walk cimport Entries, Entry, codec_exists
 
 # The numbers of a row, in the order of `HeaderRow`.
 HEADER_NUMBERS = (
@@ -173,3 +174,60 @@ cdef class HeaderTable:
             self.times_out_of_range += 1
             return NULL_NUMBER
         return NULL_NUMBER if timestamp_ms == NO_TIMESTAMP else timestamp_ms * 1000
+
+
+cdef class HeaderCollector:
+    """Walks the headers of a range of one file, and adds each to a table, up to the first that is not good.
+
+    A header is good if it names a codec that exists and the entry has at most `largest` bytes.
+
+    Parameters
+    ----------
+    table : HeaderTable
+    entries : Entries
+    start, end : int
+        The positions where the range begins and ends.
+    largest : int
+
+    Attributes
+    ----------
+    found : int
+        Good headers so far.
+    last_position, last_above : int
+        Where the last of them is in the file, and the last offset before it.
+        Before the first, where the range begins.
+    """
+
+    cdef HeaderTable table
+    cdef Entries entries
+    cdef Py_ssize_t end, largest
+    cdef readonly Py_ssize_t count, walked, next_size, found
+    cdef readonly int64_t last_position, last_above
+
+    def __cinit__(self, HeaderTable table not None, Entries entries not None, int64_t start, int64_t end,
+                  Py_ssize_t largest):
+        self.table, self.entries, self.end, self.largest = table, entries, end, largest
+        self.last_position, self.last_above = start, entries.last_offset
+
+    def walk(self, Scratch window, Py_ssize_t size, Py_ssize_t left):
+        """Collect the headers of a window, of which `left` bytes from its first one on are in the range.
+
+        Returns
+        -------
+        int
+            The code of `Entries.walk`, or BAD_CODEC or BAD_LENGTH for a header that is not good.
+        """
+        cdef Entries entries = self.entries
+        cdef const Entry* entry
+        cdef Py_ssize_t i
+        cdef int code = entries.walk(window, size, left)
+        self.count, self.walked, self.next_size = entries.count, entries.walked, entries.next_size
+        for i in range(entries.count):
+            entry = &entries.items[i]
+            if entry.size > self.largest or not codec_exists(entry):
+                self.count, self.walked, self.next_size = i, entry.start, 0
+                return Code.BAD_LENGTH if entry.size > self.largest else Code.BAD_CODEC
+            self.table.add(window.address + entry.start, entry, self.end - left)
+            self.last_position, self.last_above = self.end - left + entry.start, entry.previous
+            self.found += 1
+        return code

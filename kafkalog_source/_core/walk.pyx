@@ -176,14 +176,6 @@ cdef class Entries:
         """Go on as if `last_offset` were that of the last entry, even if one that was found lies above it."""
         self.last_offset = last_offset
 
-    def good_headers(self, Py_ssize_t largest):
-        """How many entries, from the first one on, name a codec that exists and have at most `largest` bytes."""
-        cdef Py_ssize_t i
-        for i in range(self.count):
-            if self.items[i].size > largest or not codec_exists(&self.items[i]):
-                return i
-        return self.count
-
     def entry(self, Py_ssize_t index):
         """(start, size, magic, attributes, first offset, last offset) of an entry of this window."""
         if not 0 <= index < self.count:

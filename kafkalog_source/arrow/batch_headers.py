@@ -44,6 +44,7 @@ _NUMBERS = {
     "crc": "crc",
 }
 """The core's name for each number of a header."""
+_CODEC_NAMES = pa.array(CODEC_NAMES, pa.string())
 _FILE_NAME = re.compile(r"([0-9]{20})\.")
 _LAST_SEQUENCE = 2**31 - 1
 
@@ -120,7 +121,9 @@ def _last_sequences(count: int, found: Mapping[str, tuple[bytearray, int, bytear
 def _column(kind: pa.DataType, count: int, content: bytearray, nulls: int, valid: bytearray) -> pa.Array:
     numbers = _TIMESTAMP_TYPE if kind == _TIMESTAMP_TYPE else pa.int64()
     array = pa.Array.from_buffers(numbers, count, [pa.py_buffer(valid), pa.py_buffer(content)], nulls)
-    return pa.array(CODEC_NAMES, pa.string()).take(array) if kind == pa.string() else array.cast(kind)
+    if kind == array.type:
+        return array
+    return _CODEC_NAMES.take(array) if kind == pa.string() else array.cast(kind)
 
 
 def corrupt_batches(

@@ -21,7 +21,7 @@ from kafkalog_source.reading.changed_files import look_up_again
 from kafkalog_source.reading.planned_file import open_planned
 from kafkalog_source.reporting.damage_modes import DamagePolicy, Rows, is_wanted
 from kafkalog_source.reporting.report import Report
-from kafkalog_source.segment.batch_headers import BatchHeaders
+from kafkalog_source.segment.batch_headers import BatchHeaders, Collected
 from kafkalog_source.segment.damage.description import Damage
 from kafkalog_source.segment.reader import End, Run, SpanReader
 from kafkalog_source.segment.source import FileChangedError
@@ -136,7 +136,7 @@ class SplitReader:
         # Rows must not be read twice: until the reader reports its position, it is unknown which have been read.
         self._reached = None
         transactions = self._transactions(source, each)
-        reader: HeaderReader
+        reader: HeaderReader | SpanReader
         if isinstance(self._batches, BatchRows):
             reader = self._headers.reader(source, each.span, each.low, each.high)
         else:
@@ -166,12 +166,12 @@ class SplitReader:
             self._finder.warnings.clear()
             self.report.batches += reader.batches
 
-    def _batches_at(self, event: Event, each: SplitRange) -> Iterator[pa.RecordBatch]:
+    def _batches_at(self, event: Event | Collected, each: SplitRange) -> Iterator[pa.RecordBatch]:
         """The Arrow batches that an event completes."""
         if isinstance(event, Damage):
             self._damaged(event, each)
             yield from self._rows.take()
-        elif isinstance(event, Run) and event.is_full:
+        elif isinstance(event, Run | Collected) and event.is_full:
             yield from self._rows.take_full(each, self._finished())
 
     def _transactions(self, source: LocalFile, each: SplitRange) -> TransactionStates | Lookahead | None:

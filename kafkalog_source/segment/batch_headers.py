@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kafkalog_source._core.columns import Columns
-from kafkalog_source._core.headers import HeaderTable
+from kafkalog_source._core.headers import HeaderCollector, HeaderTable
 from kafkalog_source._core.memory import BlockPool, Scratch
 from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch import DecodeSettings, make_decoder, make_decoder_07
@@ -21,13 +21,31 @@ from kafkalog_source.segment.reader import End, Run, SpanReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kafkalog_source.segment.reader import Event
     from kafkalog_source.segment.source import LocalFile
     from kafkalog_source.segment.span import Span
 
+_PEEKS = 1 << 10
+"""Large batches between two events. The table may exceed its target by as many rows."""
+
+
+class Collected(NamedTuple):
+    """Headers were added to the table.
+
+    Attributes
+    ----------
+    is_full : bool
+        Whether the table is full, so that its rows have to be taken before the next event.
+    """
+
+    is_full: bool
+
+
+if TYPE_CHECKING:
+    HeaderEvent = Collected | Damage | End
+
 
 class HeaderReader(Protocol):
-    """Fills a table with the headers of a span, and gives the span's events; a run is full where the table is.
+    """Adds the headers of a span to a table, and gives the span's events.
 
     Attributes
     ----------
@@ -38,7 +56,7 @@ class HeaderReader(Protocol):
     @property
     def batches(self) -> int: ...  # noqa: D102
 
-    def __iter__(self) -> Iterator[Event]: ...
+    def __iter__(self) -> Iterator[HeaderEvent]: ...
 
 
 class BatchHeaders:
@@ -121,11 +139,11 @@ class _Whole:
     def batches(self) -> int:
         return self._reader.batches
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[HeaderEvent]:
         for event in self._reader:
             if isinstance(event, Run):
                 event.show(self._table)
-                yield replace(event, is_full=self._table.is_full)
+                yield Collected(self._table.is_full)
             else:
                 yield event
 
@@ -138,49 +156,33 @@ class _Skipping:
 
     def __init__(self, headers: BatchHeaders, source: LocalFile, span: Span) -> None:
         self._headers = headers
-        self._table = headers.table
         self._source = source
         self._span = span
-        self._found = 0
-        self._last = (span.start, span.least - 1)
+        self._entries = Entries(least=span.least, bound=span.bound, stop=span.stop)
+        self._collector = HeaderCollector(headers.table, self._entries, span.start, span.end, headers.largest_batch)
         self._rest: HeaderReader | None = None
 
     @property
     def batches(self) -> int:
-        return self._found if self._rest is None else self._found + self._rest.batches
+        found = self._collector.found
+        # The last one found is read again.
+        return found if self._rest is None else max(0, found - 1) + self._rest.batches
 
-    def __iter__(self) -> Iterator[Event]:
-        span, memory = self._span, self._headers.memory
-        entries, above = Entries(least=span.least, bound=span.bound, stop=span.stop), span.least - 1
-        self._table.held = 1
-        for event in header_windows(self._source, memory, entries, span.start, span.end):
+    def __iter__(self) -> Iterator[HeaderEvent]:
+        span, memory, table = self._span, self._headers.memory, self._headers.table
+        table.held = 1
+        for event in header_windows(self._source, memory, self._collector, span.start, span.end, peeks=_PEEKS):
             if isinstance(event, HeaderStop):
                 yield from self._read_rest()
                 return
-            taken = self._take(event.position, entries, above)
-            yield Run(memory, event.position, entries, 0, taken, self._table.is_full)
-            if taken < entries.count:
-                yield from self._read_rest()
-                return
-            above = entries.last_offset
-        self._table.held = 0
-        yield End(above + 1)
+            yield Collected(table.is_full)
+        table.held = 0
+        yield End(self._entries.last_offset + 1)
 
-    def _take(self, position: int, entries: Entries, above: int) -> int:
-        """Take the batches of the window up to one that is too large or of an unknown codec; gives how many."""
-        stop = entries.good_headers(self._headers.largest_batch)
-        if stop:
-            self._table.take(self._headers.memory, position, entries, 0, stop)
-            self._found += stop
-            self._last = (position + entries.entry(stop - 1)[0], entries.entry(stop - 2)[5] if stop > 1 else above)
-        return stop
-
-    def _read_rest(self) -> Iterator[Event]:
+    def _read_rest(self) -> Iterator[HeaderEvent]:
         """Read everything from the last good batch on."""
-        position, above = self._last
-        self._table.drop_last(position)
-        self._table.held = 0
-        self._found = max(0, self._found - 1)
-        span = replace(self._span, start=position, least=above + 1)
-        self._rest = self._headers.whole(self._source, span)
+        position, above = self._collector.last_position, self._collector.last_above
+        self._headers.table.drop_last(position)
+        self._headers.table.held = 0
+        self._rest = self._headers.whole(self._source, replace(self._span, start=position, least=above + 1))
         yield from self._rest

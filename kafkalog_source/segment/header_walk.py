@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kafkalog_source._core.codes import CODE
+from kafkalog_source._core.peeks import peek_headers
 from kafkalog_source.segment.source import shorter_error
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _END, _INCOMPLETE = CODE["end"], CODE["incomplete"]
 
 
 class Walker(Protocol):
-    """Reads the headers in a window. `Entries` and `TransactionTracker` of the core are walkers.
+    """Reads the headers in a window. `Entries`, `HeaderCollector` and `TransactionTracker` of the core are walkers.
 
     Attributes
     ----------
@@ -140,16 +141,6 @@ def header_windows(
 
 def _peek(source: LocalFile, memory: Scratch, walker: Walker, position: int, end: int, most: int) -> int:
     """Walk up to `most` large batches, each with a read of its own that does no more; gives where they end."""
-    if most == 0:
-        return position
-    memory.reserve(_PEEK_SIZE)
-    with memory.view(0, _PEEK_SIZE) as room:
-        for _ in range(most):
-            if end - position < _PEEK_SIZE or source.read_into(position, room) < _PEEK_SIZE:
-                break
-            code = walker.walk(memory, _PEEK_SIZE, end - position)
-            walked = walker.walked
-            position += walked
-            if code != _END or walked < _SPARSE:
-                break
+    position, reads = peek_headers(source.fileno(), memory, walker, position, end, most, _PEEK_SIZE, _SPARSE)
+    source.bytes_read += reads * _PEEK_SIZE
     return position

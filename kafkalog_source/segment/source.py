@@ -72,8 +72,8 @@ class LocalFile:
 
     def read_into(self, position: int, buffer: memoryview) -> int:
         """Fill `buffer` from `position` on; see `Source`."""
-        got = 0
-        while got < len(buffer):
+        size, got = len(buffer), 0
+        while got < size:
             try:
                 count = os.preadv(self._descriptor, [buffer[got:] if got else buffer], position + got)
             except OSError as error:
@@ -83,6 +83,10 @@ class LocalFile:
             got += count
         self.bytes_read += got
         return got
+
+    def fileno(self) -> int:
+        """Return the descriptor of the open file, for reads by the core. They are not in `bytes_read` yet."""
+        return self._descriptor
 
     def next_data(self, position: int) -> int:
         """Return the first position from `position` on that is not in a hole of the file, which reads as zeros."""

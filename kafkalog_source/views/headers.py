@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kafkalog_source.format import MAX_OFFSET
+from kafkalog_source.segment.batch_headers import Collected
 from kafkalog_source.segment.damage.description import Damage
-from kafkalog_source.segment.reader import Run
 from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def header_chunks(
     table.held = 0
     table.finish()
     for event in headers.reader(source, span, 0, MAX_OFFSET):
-        if table.rows > table.held and (table.is_full or not isinstance(event, Run)):
+        if table.rows > table.held and (table.is_full or not isinstance(event, Collected)):
             yield _taken(table, names)
         if isinstance(event, Damage):
             yield event

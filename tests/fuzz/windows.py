@@ -1,4 +1,4 @@
-"""`Entries.walk` and `EntryFinder` by themselves, on bytes that are mostly headers."""
+"""`Entries.walk`, `HeaderCollector` and `EntryFinder` by themselves, on bytes that are mostly headers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 import struct
 
 from kafkalog_source._core.codes import NAMES
+from kafkalog_source._core.headers import HeaderCollector, HeaderTable
 from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.native import CFunctions
 from kafkalog_source._core.walk import Entries, EntryFinder
@@ -63,6 +64,7 @@ def check(case: Case) -> Outcome:
     entries = Entries(config["least"], config["bound"], config["stop"])
     code = entries.walk(window, size)
     _check_entries(entries, size)
+    _check_collector(case, window, entries)
     if config["start"] <= size:
         finder = EntryFinder(CFunctions() if config["beyond"] % 2 else decoder.C_FUNCTIONS)
         at = finder.find(window, config["start"], size, config["beyond"], config["above"], config["below"])
@@ -70,6 +72,25 @@ def check(case: Case) -> Outcome:
         again = finder.find(window, max(at, 0), size, config["beyond"], config["above"], config["below"])
         must(at in (-1, again), f"an entry at {at}, and then at {again}")
     return Outcome(entries.count, (NAMES[code],))
+
+
+def _check_collector(case: Case, window: Scratch, whole: Entries) -> None:
+    """The same headers are collected as were walked, up to one that is too large, and others if payloads may be cut."""
+    size, beyond = case.config["size"], case.config["beyond"]
+    largest = 64 if beyond % 2 else 1 << 40
+    for left in (size, size + beyond):
+        entries = Entries(whole.least, whole.bound, whole.stop)
+        collector = HeaderCollector(table := HeaderTable(), entries, 0, left, largest)
+        collector.walk(window, size, left)
+        must(collector.count == collector.found == table.rows, f"{collector.found} found, {table.rows} rows")
+        must(collector.walked <= left, f"walked {collector.walked} of {left}")
+        rows = table.finish()
+        must(all(len(numbers) == 8 * collector.found for numbers, *_ in rows.values()), "columns of other lengths")
+        sizes = memoryview(rows["size"][0]).cast("q")
+        must(all(each <= largest for each in sizes), f"sizes {list(sizes)} above {largest}")
+        if left == size:
+            expected = [whole.entry(index)[1] for index in range(collector.found)]
+            must(list(sizes) == expected, f"sizes {list(sizes)}, not {expected}")
 
 
 def _check_entries(entries: Entries, size: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalog_source._core.codes import CODE, NAMES
-from kafkalog_source._core.headers import HeaderTable
+from kafkalog_source._core.headers import HeaderCollector, HeaderTable
 from kafkalog_source._core.memory import Scratch
 from kafkalog_source._core.native import CFunctions
 from kafkalog_source._core.walk import Entries, EntryFinder
@@ -119,17 +119,29 @@ def test_a_payload_that_is_passed_over_need_not_be_in_the_window(there: int) -> 
         assert there < 61 or entries.next_size == len(data)
 
 
-def test_headers_are_good_up_to_a_large_one_or_an_unknown_codec() -> None:
+@pytest.mark.parametrize(
+    ("largest", "code", "found"), [(1 << 20, "end", 3), (200, "bad_length", 1)], ids=["all", "a large one"]
+)
+def test_headers_are_collected_up_to_a_large_one(largest: int, code: str, found: int) -> None:
     data = encode([Batch(base_offset=0), Batch([Record(value=bytes(500))], 1), Batch(base_offset=2)])
-    entries = Entries()
-    entries.walk(window_of(data), len(data))
-    assert (entries.good_headers(1 << 20), entries.good_headers(200)) == (3, 1)
-    for magic, codec, good in ((2, 4, 1), (2, 5, 0), (1, 3, 1), (1, 4, 0)):
-        one = bytearray(encode([Batch() if magic == 2 else Message()]))
-        one[22 if magic == 2 else 17] |= codec
-        entries = Entries()
-        entries.walk(window_of(bytes(one)), len(one))
-        assert (entries.count, entries.good_headers(1 << 20)) == (1, good)
+    entries, table = Entries(), HeaderTable()
+    collector = HeaderCollector(table, entries, 1000, 1000 + len(data), largest)
+    assert NAMES[collector.walk(window_of(data), len(data), len(data))] == code
+    assert (collector.found, collector.count, table.rows) == (found, found, found)
+    last = entries.entry(found - 1)
+    assert (collector.last_position, collector.last_above) == (1000 + last[0], found - 2)
+    assert collector.walked == last[0] + last[1]
+
+
+@pytest.mark.parametrize(
+    ("magic", "codec", "code"), [(2, 4, "end"), (2, 5, "bad_codec"), (1, 3, "end"), (1, 4, "bad_codec")]
+)
+def test_headers_are_collected_up_to_an_unknown_codec(magic: int, codec: int, code: str) -> None:
+    data = bytearray(encode([Batch() if magic == 2 else Message()]))
+    data[22 if magic == 2 else 17] |= codec
+    collector = HeaderCollector(HeaderTable(), Entries(), 0, len(data), 1 << 20)
+    assert NAMES[collector.walk(window_of(bytes(data)), len(data), len(data))] == code
+    assert collector.found == (code == "end")
 
 
 def test_a_header_table_reads_no_header_beyond_its_window() -> None:

@@ -103,7 +103,9 @@ def test_a_batch_that_passes_the_end_stops_the_walk(tmp_path: Path, cut: int) ->
     assert stop.next_size > len(last) - cut
 
 
-def test_a_file_that_became_shorter_is_an_error(tmp_path: Path) -> None:
-    data = encode([batch(0, 10), batch(1, 50_000), batch(2, 10)])
-    with pytest.raises(FileChangedError):
-        Walked(tmp_path, data, end=len(data) + 10)
+@pytest.mark.parametrize("peeks", [0, 20])
+def test_a_file_that_became_shorter_is_an_error(tmp_path: Path, peeks: int) -> None:
+    data = encode([batch(0, 10), batch(1, 50_000), batch(2, 50_000), batch(3, 10)])
+    for cut in (0, 10, 60_000):
+        with pytest.raises(FileChangedError):
+            Walked(tmp_path, data[: len(data) - cut], end=len(data) + 1000, peeks=peeks)
