@@ -1,0 +1,104 @@
+"""What the help of each command shows after its flags: terms, exit status and examples."""
+
+from __future__ import annotations
+
+__all__ = ["DUMP", "KAFKALOG", "LS", "SALVAGE", "VERIFY"]
+
+KAFKALOG = """\
+examples:
+  kafkalog ls /backup/broker-1/kafka-logs
+  kafkalog dump /backup/broker-1/kafka-logs --subscribe orders --limit 10
+  kafkalog verify /backup/broker-1/kafka-logs
+  kafkalog salvage /backup/broker-1/kafka-logs /new/kafka-logs
+  kafkalog COMMAND --help
+
+exit status:
+  0  done
+  1  the data is damaged, incomplete or in an unsupported format
+  2  could not run: an unknown option, a path that does not exist, holds no
+     segment, or cannot be read for lack of permission
+"""
+
+LS = """\
+Internal topics are included. FIRST and LAST are the first offset of the first
+batch and the last offset of the last one; "-" means that no complete batch was
+found, "?" that the batch cannot be read. REMOTE, shown if there is any, is the
+range of offsets that a tiered topic keeps only in remote storage; "or missing"
+means that their segments may be lost instead. --skipped and --json list what
+was skipped, and why.
+
+examples:
+  kafkalog ls kafka-logs
+  kafkalog ls '/backup/disk*/kafka-logs' --subscribe orders
+  kafkalog ls kafka-logs/orders-0 --segments
+  kafkalog ls kafka-logs --json | jq '.partitions[] | select(.bytes == 0) | .topic'
+"""
+
+DUMP = """\
+As text, a line is TOPIC-PARTITION@OFFSET, the timestamp, and the other columns
+as name=value. With --json, a line is a JSON object with a field for each
+column. Keys, values and header values that are not text are shown as base64:...
+in text and as {"base64": "..."} in JSON. Null is null, empty is "".
+
+examples:
+  kafkalog dump kafka-logs/orders-0 --limit 5
+  kafkalog dump kafka-logs --subscribe orders,payments --json
+  kafkalog dump kafka-logs --assign '{"orders":[0]}' --starting-offsets '{"orders":{"0":100}}'
+  kafkalog dump kafka-logs --starting-timestamp 1700000000000 --columns topic,offset,valueSize
+  kafkalog dump kafka-logs/orders-0/00000000000000000000.log -o verifyChecksums=false
+  kafkalog dump kafka-logs --mode DROPMALFORMED --json
+  kafkalog dump kafka-logs --view damage
+  kafkalog dump kafka-logs/orders-0 --view transactions
+  kafkalog dump kafka-logs --view consumer_offsets --columns group,committedTopic,committedOffset
+"""
+
+VERIFY = """\
+Checked are every batch (header, checksum, decompression, records, offsets), the
+offset, time and transaction indexes, producer snapshots, checkpoints, and the
+snapshots of the metadata log. Each finding names the file and the position, and
+is one of
+
+  damage      records cannot be read, or are missing
+  misleading  a file beside the segments is damaged, or contradicts them
+  unchecked   records that cannot be checked here: they are in remote storage,
+              or in segments that have to be unpacked first
+  note        nothing is wrong: what a crash or a live log leaves, such as a
+              batch cut off at the end of a partition's last segment
+
+exit status:
+  0  sound; there may be notes
+  1  damage, something misleading, or records that could not be checked
+  2  could not run: an unknown option, a path that does not exist, holds no
+     segment, or cannot be read for lack of permission. Also if a file below a
+     path cannot be read for lack of permission, whatever the others hold
+
+examples:
+  kafkalog verify kafka-logs
+  kafkalog verify '/backup/disk*/kafka-logs' --subscribe orders
+  kafkalog verify kafka-logs/orders-0/00000000000000000000.log
+  kafkalog verify kafka-logs --json | jq '.partitions[].findings[] | select(.severity == "damage")'
+"""
+
+SALVAGE = """\
+Every good batch is copied byte for byte, into a segment of the same name.
+Indexes, producer snapshots and checkpoints are rebuilt from the batches. SRC is
+never written to. DST appears under its name only when it is complete.
+
+If SRC holds the metadata of its cluster, a broker of Kafka 4 starts on DST as
+it did on SRC. If it does not, or the metadata is damaged: create the topics in
+a new cluster, note their ids (kafka-topics --describe), stop its broker,
+salvage with --topic-ids, and replace its empty partition directories by those
+in DST.
+
+exit status:
+  0  all data is in DST
+  1  something was left out; the report lists it
+  2  could not run, or a segment or directory in SRC cannot be read and
+     --skip-unreadable is not given; there is no DST then
+
+examples:
+  kafkalog salvage /broken/kafka-logs /new/kafka-logs
+  kafkalog salvage /broken/kafka-logs /new/kafka-logs --json > report.json
+  kafkalog salvage /broken/kafka-logs /new/partitions --topic-ids orders=0F8ErRbvS3aaKgTFBQzTpA
+  kafka-topics --describe ... > ids; kafkalog salvage /broken/kafka-logs /new/partitions --topic-ids ids
+"""
