@@ -31,6 +31,7 @@ from kafkalog_source.errors import (
 )
 
 if TYPE_CHECKING:
+    from kafkalog_source.options.times import milliseconds
     from kafkalog_source.partition.compacted import compacted_up_to
     from kafkalog_source.partition.splits import Split
     from kafkalog_source.reading.scan import Scan, scan
@@ -53,6 +54,7 @@ __all__ = [
     "UnsupportedFormatError",
     "backlog",
     "compacted_up_to",
+    "milliseconds",
     "scan",
 ]
 
@@ -62,6 +64,7 @@ _HOMES = {
     "Split": "partition.splits",
     "backlog": "streaming.backlog",
     "compacted_up_to": "partition.compacted",
+    "milliseconds": "options.times",
     "scan": "reading.scan",
 }
 """The modules of the names that are imported on first use."""

@@ -36,8 +36,15 @@ _OTHER_VIEWS = ", ".join(name for name in VIEWS if name != "records")
 _RANGE_FLAGS = (
     ("--starting-offsets", "startingOffsets", "WHERE", 'earliest, or {"orders":{"0":23,"1":-2}}'),
     ("--ending-offsets", "endingOffsets", "WHERE", 'latest, or {"orders":{"0":50,"1":-1}}; exclusive'),
-    ("--starting-timestamp", "startingTimestamp", "MS", "start at the first record of this time or later, in ms"),
-    ("--ending-timestamp", "endingTimestamp", "MS", "stop before the first record of this time or later, in ms"),
+    (
+        "--starting-timestamp",
+        "startingTimestamp",
+        "TIME",
+        "start at the first record of this time or later: 2026-11-20, 2026-11-20T14:30+01:00, yesterday, -2h, or "
+        "milliseconds; in UTC without a zone",
+    ),
+    ("--ending-timestamp", "endingTimestamp", "TIME", "stop before the first record of this time or later"),
+    ("--time-zone", "timeZone", "ZONE", "the zone of times without one, such as Europe/Berlin"),
     ("--isolation-level", "isolationLevel", "LEVEL", "read_uncommitted or read_committed"),
     ("--mode", "mode", "MODE", "what to do about damage: FAILFAST, DROPMALFORMED, PERMISSIVE or RECOVER"),
     (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.options.times import Clock, parse_time_ms
 from kafkalog_source.options.values import INT32_MAX, INT64_MAX, invalid, shown
 
 __all__ = [
@@ -16,7 +17,7 @@ __all__ = [
     "PartitionLongs",
     "parse_assign",
     "parse_partition_offsets",
-    "parse_partition_timestamps",
+    "parse_partition_times",
     "topic_name",
 ]
 
@@ -27,7 +28,7 @@ PartitionLongs = dict[str, dict[int, int]]
 
 _ASSIGN_EXAMPLE = '{"topicA":[0,1],"topicB":[0,1]}'
 _OFFSETS_EXAMPLE = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
-_TIMESTAMPS_EXAMPLE = '{"topicA":{"0":1700000000000,"1":1700000000000}}'
+_TIMES_EXAMPLE = '{"topicA":{"0":"2026-11-20T14:30Z","1":1700000000000}}'
 _FRAGMENT_CHARACTERS = 24
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _PARTITION_KEY = re.compile(r"0|[1-9][0-9]{0,9}")
@@ -60,15 +61,23 @@ def parse_assign(name: str, value: object) -> dict[str, tuple[int, ...]]:
 
 def parse_partition_offsets(name: str, value: object) -> PartitionLongs:
     """Parse offsets by topic and partition, where -2 is earliest and -1 latest."""
-    return _partition_longs(name, value, EARLIEST, _OFFSETS_EXAMPLE)
+
+    def offset(where: str, number: object) -> int:
+        return _whole(name, where, number, EARLIEST, INT64_MAX, _OFFSETS_EXAMPLE)
+
+    return _partition_longs(name, value, offset, _OFFSETS_EXAMPLE)
 
 
-def parse_partition_timestamps(name: str, value: object) -> PartitionLongs:
-    """Parse timestamps in milliseconds by topic and partition. Like Kafka, refuses negative ones."""
-    return _partition_longs(name, value, 0, _TIMESTAMPS_EXAMPLE)
+def parse_partition_times(name: str, value: object, clock: Clock) -> PartitionLongs:
+    """Parse times by topic and partition into milliseconds. Like Kafka, refuses those before 1970."""
+
+    def time_ms(where: str, time: object) -> int:
+        return parse_time_ms(f"{name} {where}", time, clock)
+
+    return _partition_longs(name, value, time_ms, _TIMES_EXAMPLE)
 
 
-def _partition_longs(name: str, value: object, low: int, example: str) -> PartitionLongs:
+def _partition_longs(name: str, value: object, parse: Callable[[str, object], int], example: str) -> PartitionLongs:
     topics: PartitionLongs = {}
     for topic, partitions in _mapping(name, value, example).items():
         place = f'at topic "{topic_name(name, topic)}"'
@@ -80,7 +89,7 @@ def _partition_longs(name: str, value: object, low: int, example: str) -> Partit
             where = f"{place}, partition {partition}"
             if partition in longs:
                 raise invalid(name, f"names a partition twice {where}", key, example)
-            longs[partition] = _whole(name, where, number, low, INT64_MAX, example)
+            longs[partition] = parse(where, number)
     return topics
 
 

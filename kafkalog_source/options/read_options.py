@@ -22,8 +22,9 @@ from kafkalog_source.options.limits import (
     parse_offsets,
 )
 from kafkalog_source.options.names import refuse_broker_option, refuse_unknown_option
-from kafkalog_source.options.offsets_json import parse_assign, parse_partition_timestamps
+from kafkalog_source.options.offsets_json import parse_assign, parse_partition_times
 from kafkalog_source.options.paths import parse_path_option, parse_paths_option, paths_from_python
+from kafkalog_source.options.times import Clock, clock_of, parse_now_ms, parse_time_ms, parse_zone
 from kafkalog_source.options.topics import parse_subscribe, parse_subscribe_pattern
 from kafkalog_source.options.views import check_view
 
@@ -52,6 +53,8 @@ class ReadOptions:
     starting_offsets_by_timestamp: Mapping[str, Mapping[int, int]] | None = None
     ending_offsets_by_timestamp: Mapping[str, Mapping[int, int]] | None = None
     starting_offsets_by_timestamp_strategy: str = "error"
+    time_zone: str = "UTC"
+    now: int | None = None
     include_headers: bool = True
     include_control_records: bool = False
     isolation_level: str = "read_uncommitted"
@@ -126,10 +129,7 @@ _PARSERS: dict[str, _Parser] = {
     "assign": parse_assign,
     "startingOffsets": parse_offsets,
     "endingOffsets": parse_offsets,
-    "startingTimestamp": values.parse_timestamp_ms,
-    "endingTimestamp": values.parse_timestamp_ms,
-    "startingOffsetsByTimestamp": parse_partition_timestamps,
-    "endingOffsetsByTimestamp": parse_partition_timestamps,
+    "timeZone": parse_zone,
     "startingOffsetsByTimestampStrategy": values.one_of("error", "latest"),
     "includeHeaders": values.parse_bool,
     "includeControlRecords": values.parse_bool,
@@ -153,7 +153,15 @@ _PARSERS: dict[str, _Parser] = {
     "includeSecrets": values.parse_bool,
     "filterPushdown": values.parse_bool,
 }
-OPTION_NAMES = tuple(_PARSERS)
+# The parsers of options that hold times, which depend on the options timeZone and now.
+_TIME_PARSERS: dict[str, Callable[[str, object, Clock], Any]] = {
+    "now": parse_now_ms,
+    "startingTimestamp": parse_time_ms,
+    "endingTimestamp": parse_time_ms,
+    "startingOffsetsByTimestamp": parse_partition_times,
+    "endingOffsetsByTimestamp": parse_partition_times,
+}
+OPTION_NAMES = (*_PARSERS, *_TIME_PARSERS)
 """Every option, as the documentation spells it."""
 
 # Kafka's own names for options.
@@ -162,7 +170,7 @@ _ALIASES = {"kafka.isolation.level": "isolationLevel"}
 # Options for which only the default is supported so far; remove an option here when it is implemented.
 _NOT_YET = ("filterPushdown",)
 
-_SPELLED = {name.lower(): name for name in _PARSERS}
+_SPELLED = {name.lower(): name for name in OPTION_NAMES}
 _TOPIC_OPTIONS = ("subscribe", "subscribePattern", "assign")
 
 
@@ -189,7 +197,7 @@ def parse_options(
         supported yet.
     """
     given = _by_name(options)
-    parsed = {name: _PARSERS[name](label, value) for name, (label, value) in given.items()}
+    parsed = _parsed(given)
     parsed.setdefault("verifyChecksums", VIEWS[parsed.get("view", "records")].verifies)
     _check_topic_options(parsed)
     _check_trigger_offsets(parsed)
@@ -207,6 +215,16 @@ def parse_options(
     elif streaming is not None:
         check_batch_options(typed)
     return typed
+
+
+def _parsed(given: Mapping[str, tuple[str, object]]) -> dict[str, Any]:
+    """The typed values; all times by one clock."""
+    parsed = {name: _PARSERS[name](label, value) for name, (label, value) in given.items() if name in _PARSERS}
+    clock = clock_of(parsed.get("timeZone"), None)
+    if "now" in given:
+        clock = clock_of(parsed.get("timeZone"), parse_now_ms(*given["now"], clock))
+    times = {name: _TIME_PARSERS[name](*each, clock) for name, each in given.items() if name in _TIME_PARSERS}
+    return {**times, **parsed}
 
 
 def check_batch_options(options: ReadOptions) -> None:

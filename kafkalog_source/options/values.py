@@ -22,8 +22,8 @@ __all__ = [
     "parse_positive_int32",
     "parse_positive_int64",
     "parse_positive_size",
-    "parse_timestamp_ms",
     "shown",
+    "whole_number",
 ]
 
 INT32_MAX = 2**31 - 1
@@ -67,7 +67,7 @@ def parse_bool(name: str, value: object) -> bool:
 
 def parse_int(name: str, value: object, low: int, high: int, expected: str) -> int:
     """Parse an integer between two inclusive bounds."""
-    number = _whole_number(value)
+    number = whole_number(value)
     if number is None:
         raise invalid(name, "is not an integer", value, expected)
     if not low <= number <= high:
@@ -75,7 +75,8 @@ def parse_int(name: str, value: object, low: int, high: int, expected: str) -> i
     return number
 
 
-def _whole_number(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
+    """Convert an integer, or its digits, into an int; None for anything else."""
     if isinstance(value, str):
         text = value.strip()
         return int(text) if _INT.fullmatch(text) else None
@@ -97,11 +98,6 @@ def parse_positive_int64(name: str, value: object) -> int:
     return parse_int(name, value, 1, INT64_MAX, f"an integer from 1 to {INT64_MAX}")
 
 
-def parse_timestamp_ms(name: str, value: object) -> int:
-    """Parse milliseconds since 1970. Like Kafka's own lookup by time, refuses negative ones."""
-    return parse_int(name, value, 0, INT64_MAX, "milliseconds since 1970-01-01 UTC, 0 or more")
-
-
 def parse_positive_size(name: str, value: object) -> int:
     """Parse a size of at least one byte in Spark's notation (``128m``)."""
     return _parse_size(name, value, 1)
@@ -120,7 +116,7 @@ def _parse_size(name: str, value: object, low: int) -> int:
         if match is not None and (match[2] or "b") in _SIZE_UNITS:
             size = int(match[1]) << (10 * _SIZE_UNITS[match[2] or "b"])
     else:
-        size = _whole_number(value)
+        size = whole_number(value)
     if size is None:
         raise invalid(name, "is not a size", value, expected)
     if not low <= size <= INT64_MAX:
@@ -137,7 +133,7 @@ def parse_duration_ms(name: str, value: object) -> int:
         if match is not None and (match[2] or "ms") in _DURATION_US:
             duration_us = int(match[1]) * _DURATION_US[match[2] or "ms"]
     else:
-        number = _whole_number(value)
+        number = whole_number(value)
         duration_us = None if number is None else number * 1_000
     if duration_us is None or not 0 <= duration_us // 1_000 <= INT64_MAX:
         raise invalid(name, "is not a duration", value, expected)
