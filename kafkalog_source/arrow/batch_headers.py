@@ -44,7 +44,6 @@ _NUMBERS = {
     "crc": "crc",
 }
 """The core's name for each number of a header."""
-_CODEC_NAMES = pa.array(CODEC_NAMES, pa.string())
 _FILE_NAME = re.compile(r"([0-9]{20})\.")
 _LAST_SEQUENCE = 2**31 - 1
 
@@ -123,7 +122,8 @@ def _column(kind: pa.DataType, count: int, content: bytearray, nulls: int, valid
     array = pa.Array.from_buffers(numbers, count, [pa.py_buffer(valid), pa.py_buffer(content)], nulls)
     if kind == array.type:
         return array
-    return _CODEC_NAMES.take(array) if kind == pa.string() else array.cast(kind)
+    # Made when needed: the first array of Python values imports pandas.
+    return pa.array(CODEC_NAMES, pa.string()).take(array) if kind == pa.string() else array.cast(kind)
 
 
 def corrupt_batches(
