@@ -44,17 +44,33 @@ def kafkalog() -> None:
     """
 
 
-@kafkalog.command("ls", epilog=epilogs.LS, short_help="list topics, partitions and segments")
+@kafkalog.command(
+    "ls",
+    epilog=epilogs.LS,
+    short_help="list topics, partitions and segments",
+    # As for the ls of a shell, -h is about sizes.
+    context_settings={"help_option_names": ["--help"]},
+)
 @paths_argument
 @flag("--json", "as_json", "one JSON object")
 @flag("--segments", "segments", "a row for each segment")
 @flag("--skipped", "skipped", "list what was skipped, and why")
+@click.option("-h", "--human-readable", "human", is_flag=True, help="sizes such as 1.5 MiB")
+@click.option(
+    "--sort",
+    type=click.Choice(["name", "size", "segments", "time"]),
+    default="name",
+    help="order of the rows: by name, or the largest or the newest last time first",
+)
 @topic_flags
-def _ls(paths: Sequence[str], as_json: bool, segments: bool, skipped: bool, **given: Any) -> int:
-    """List the partitions in PATH: segments, bytes, first and last offset."""
-    from kafkalog_source.cli.ls import run
+def _ls(
+    paths: Sequence[str], as_json: bool, segments: bool, skipped: bool, human: bool, sort: str, **given: Any
+) -> int:
+    """List the partitions in PATH: segments, bytes, first and last offset and their times."""
+    from kafkalog_source.cli.ls import Shown, run
 
-    return run(sys.stdout, paths, read_options(given), as_json=as_json, by_segment=segments, list_skipped=skipped)
+    shown = Shown(sort, human, skipped)
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, by_segment=segments, shown=shown)
 
 
 @kafkalog.command("dump", epilog=epilogs.DUMP, short_help="print records, or the rows of a view")
@@ -124,3 +140,13 @@ def _salvage(
         skip_unreadable=skip_unreadable,
         threads=threads,
     )
+
+
+@kafkalog.command("man", epilog=epilogs.MAN, short_help="print the manual page")
+@click.pass_context
+def _man(context: click.Context) -> int:
+    """Print the manual page of all commands, in the format of man(7)."""
+    from kafkalog_source.cli.man import run
+
+    parent = context.parent or context
+    return run(sys.stdout, kafkalog, parent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DUMP", "KAFKALOG", "LS", "SALVAGE", "VERIFY"]
+__all__ = ["DUMP", "KAFKALOG", "LS", "MAN", "SALVAGE", "VERIFY"]
 
 KAFKALOG = """\
 examples:
@@ -22,15 +22,18 @@ exit status:
 LS = """\
 Internal topics are included. FIRST and LAST are the first offset of the first
 batch and the last offset of the last one; "-" means that no complete batch was
-found, "?" that the batch cannot be read. REMOTE, shown if there is any, is the
-range of offsets that a tiered topic keeps only in remote storage; "or missing"
-means that their segments may be lost instead. --skipped and --json list what
-was skipped, and why.
+found, "?" that the batch cannot be read. FIRST TIME is that of the first
+record, LAST TIME the largest in the last batch, in UTC; "-" if there is none,
+or if compaction has put something else in its place. REMOTE, shown if there is
+any, is the range of offsets that a tiered topic keeps only in remote storage;
+"or missing" means that their segments may be lost instead. --skipped and --json
+list what was skipped, and why.
 
 examples:
   kafkalog ls kafka-logs
   kafkalog ls '/backup/disk*/kafka-logs' --subscribe orders
   kafkalog ls kafka-logs/orders-0 --segments
+  kafkalog ls kafka-logs -h --sort size
   kafkalog ls kafka-logs --json | jq '.partitions[] | select(.bytes == 0) | .topic'
 """
 
@@ -101,4 +104,10 @@ examples:
   kafkalog salvage /broken/kafka-logs /new/kafka-logs --json > report.json
   kafkalog salvage /broken/kafka-logs /new/partitions --topic-ids orders=0F8ErRbvS3aaKgTFBQzTpA
   kafka-topics --describe ... > ids; kafkalog salvage /broken/kafka-logs /new/partitions --topic-ids ids
+"""
+
+MAN = """\
+examples:
+  kafkalog man | man -l -
+  kafkalog man > ~/.local/share/man/man1/kafkalog.1
 """

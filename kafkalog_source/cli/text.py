@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+import click
 
 from kafkalog_source.errors import printable
 
-__all__ = ["complain", "json_line", "one_line", "quoted", "table"]
+__all__ = ["complain", "is_coloured", "json_line", "one_line", "painted", "quoted", "size_text", "table"]
 
 
 _WIDEST = 64
 """The widest that a column gets. A topic name can have 249 characters; its row overflows, and widens no other."""
+_UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
 def one_line(text: str) -> str:
@@ -21,8 +26,29 @@ def one_line(text: str) -> str:
 
 
 def complain(message: str) -> None:
-    """Print a message to standard error, as one line."""
-    print(f"kafkalog: {one_line(message)}", file=sys.stderr)
+    """Print a message to standard error, as one line: a warning in yellow, an error in red, on a terminal."""
+    colour = "yellow" if message.startswith("warning: ") else "red"
+    print(painted(f"kafkalog: {one_line(message)}", colour, sys.stderr), file=sys.stderr)
+
+
+def is_coloured(out: TextIO) -> bool:
+    """Whether output is shown in colours: on a terminal, unless NO_COLOR is set (https://no-color.org)."""
+    return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def painted(text: str, colour: str, out: TextIO) -> str:
+    """Give text a colour if `out` shows colours."""
+    return click.style(text, fg=colour) if is_coloured(out) else text
+
+
+def size_text(size: int) -> str:
+    """Format a number of bytes for people: ``1.5 MiB``."""
+    amount, unit = float(size), "B"
+    for larger in _UNITS:
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
 
 
 def json_line(value: object) -> str:

@@ -12,11 +12,13 @@ from kafkalog_source._core.walk import Entries
 from kafkalog_source.batch.checksum import checksum_rule
 from kafkalog_source.format import (
     CODEC_MASK,
+    DELETE_HORIZON_FLAG,
     LEGACY_ATTRIBUTES_OFFSET,
     LEGACY_KEY_SIZE_OFFSET_V1,
     LEGACY_TIMESTAMP_OFFSET,
     MAGIC_OFFSET,
     NO_TIMESTAMP,
+    TIMESTAMP_TYPE_MASK,
     V2_BASE_TIMESTAMP_OFFSET,
     V2_FLAGS_OFFSET,
     V2_HEADER_SIZE,
@@ -51,6 +53,9 @@ class EntryHeader:
         Equal for a v0 or v1 entry: its own offset, which for a wrapper is that of its last record.
     base_timestamp_ms, max_timestamp_ms : int
         -1 for none. Equal for a v1 entry.
+    first_timestamp_ms : int
+        Of the first record; -1 for none, or if the header does not hold it: that of a v1 wrapper of the producer's time
+        or of a batch with a delete horizon in its place.
     record_count : int or None
         None for a v0 or v1 wrapper, whose header has no count.
     """
@@ -63,6 +68,7 @@ class EntryHeader:
     last_offset: int
     base_timestamp_ms: int
     max_timestamp_ms: int
+    first_timestamp_ms: int
     record_count: int | None
 
     @property
@@ -194,6 +200,11 @@ def entry_header(
     elif magic == 2:
         base_timestamp, max_timestamp = struct.unpack_from(">qq", data, start + V2_BASE_TIMESTAMP_OFFSET)
         (record_count,) = struct.unpack_from(">i", data, start + V2_RECORDS_COUNT_OFFSET)
+    is_first = attributes & DELETE_HORIZON_FLAG == 0 if magic == 2 else not compressed
+    first_timestamp = base_timestamp if is_first else NO_TIMESTAMP
+    if attributes & TIMESTAMP_TYPE_MASK:
+        # The broker's time is that of all records.
+        first_timestamp = max_timestamp
     return EntryHeader(
         position + start,
         size,
@@ -203,6 +214,7 @@ def entry_header(
         last_offset,
         base_timestamp,
         max_timestamp,
+        first_timestamp,
         record_count,
     )
 

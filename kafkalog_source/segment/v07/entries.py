@@ -126,9 +126,8 @@ def _header_in(head: bytes, position: int, base_offset: int) -> MessageHeader07 
 def _header(base_offset: int, position: int, size: int, magic: int, attributes: int) -> MessageHeader07:
     offset = base_offset + position
     compressed = attributes & V07_CODEC_MASK != 0
-    return MessageHeader07(
-        position, size, magic, compressed, offset, offset, NO_TIMESTAMP, NO_TIMESTAMP, None if compressed else 1
-    )
+    times = (NO_TIMESTAMP, NO_TIMESTAMP, NO_TIMESTAMP)
+    return MessageHeader07(position, size, magic, compressed, offset, offset, *times, None if compressed else 1)
 
 
 def message_is_sound(source: LocalFile, position: int, end: int) -> bool:

@@ -14,6 +14,7 @@ from tests.unit.cli.conftest import Run
 
 Kafkalog = Callable[..., Run]
 TIME = 1_700_000_000_123
+TIME_TEXT, DEFAULT_TIME = "2023-11-14T22:13:20.123Z", "2023-11-14T22:13:20.000Z"
 
 
 @pytest.fixture
@@ -44,10 +45,10 @@ def test_ls_shows_partitions_with_their_first_and_last_offset(kafkalog: Kafkalog
     }
     rows = [line.split() for line in run.out.splitlines()]
     assert rows[:4] == [
-        ["TOPIC", "PARTITION", "SEGMENTS", "BYTES", "FIRST", "LAST"],
-        ["__consumer_offsets", "7", "1", str(sizes["__consumer_offsets-7"]), "0", "0"],
-        ["orders", "0", "2", str(sizes["orders-0"]), "0", "3"],
-        ["orders", "1", "1", "0", "-", "-"],
+        ["TOPIC", "PARTITION", "SEGMENTS", "BYTES", "FIRST", "LAST", "FIRST", "TIME", "LAST", "TIME"],
+        ["__consumer_offsets", "7", "1", str(sizes["__consumer_offsets-7"]), "0", "0", DEFAULT_TIME, DEFAULT_TIME],
+        ["orders", "0", "2", str(sizes["orders-0"]), "0", "3", TIME_TEXT, TIME_TEXT],
+        ["orders", "1", "1", "0", "-", "-", "-", "-"],
     ]
     assert run.out.splitlines()[4].startswith("2 topics, 3 partitions, 4 segments, ")
     assert run.out.splitlines()[5] == "1 skipped; --skipped lists them"
@@ -59,13 +60,54 @@ def test_ls_tells_what_was_skipped(kafkalog: Kafkalog, logs: Path) -> None:
 
 def test_ls_shows_segments(kafkalog: Kafkalog, logs: Path) -> None:
     rows = [line.split() for line in kafkalog("ls", logs, "--segments", "--subscribe", "orders").out.splitlines()]
-    assert rows[0] == ["TOPIC", "PARTITION", "BASE", "BYTES", "FIRST", "LAST", "FILE"]
+    assert rows[0] == ["TOPIC", "PARTITION", "BASE", "BYTES", "FIRST", "LAST", "FIRST", "TIME", "LAST", "TIME", "FILE"]
     assert [(row[2], row[4], row[5]) for row in rows[1:4]] == [
         ("0", "0", "2"),
         ("3", "3", "3"),
         ("40", "-", "-"),
     ]
-    assert rows[1][6] == str(logs / "orders-0" / "00000000000000000000.log")
+    assert rows[1][8] == str(logs / "orders-0" / "00000000000000000000.log")
+
+
+def test_ls_shows_sizes_for_people_and_sorts(kafkalog: Kafkalog, logs: Path) -> None:
+    write_segment(partition_dir(logs, "large", 0), [Batch([Record(value=bytes(3000))], base_timestamp=5)])
+
+    def topics(*flags: str) -> list[str]:
+        return [line.split()[0] for line in kafkalog("ls", logs, *flags).out.splitlines()[1:5]]
+
+    assert topics() == topics("--sort", "name") == ["__consumer_offsets", "large", "orders", "orders"]
+    assert topics("--sort", "size") == ["large", "orders", "__consumer_offsets", "orders"]
+    assert topics("--sort", "segments") == ["orders", "__consumer_offsets", "large", "orders"]
+    assert topics("--sort", "time") == ["orders", "__consumer_offsets", "large", "orders"]
+    rows = [line.split() for line in kafkalog("ls", logs, "-h", "--sort", "size").out.splitlines()]
+    assert (rows[0][3], rows[1][3:5], rows[4][3:5]) == ("SIZE", ["3.0", "KiB"], ["0", "B"])
+    size = sum(path.stat().st_size for path in logs.glob("*/*.log"))
+    assert " ".join(rows[5][-2:]) == f"{size / 1024:.1f} KiB"
+    run = kafkalog("ls", logs, "--sort", "sise")
+    assert (run.status, run.out) == (2, "")
+    assert "'size'" in run.err
+
+
+@pytest.mark.parametrize(
+    ("batch", "times"),
+    [
+        (Batch([Record(), Record(timestamp_delta=7)], base_timestamp=1000), ("00:00:01.000Z", "00:00:01.007Z")),
+        (Batch([Record()], base_timestamp=1000, max_timestamp=9000, attributes=0x08), ("00:00:09.000Z",) * 2),
+        (Batch([Record()], base_timestamp=1000, max_timestamp=9000, attributes=0x40), ("-", "00:00:09.000Z")),
+        (Wrapper([Message(offset=0, timestamp=2000), Message(offset=1, timestamp=3000)]), ("00:00:02.000Z", "3.000Z")),
+        (Message(timestamp=4000), ("00:00:04.000Z",) * 2),
+        (Message(magic=0), ("-", "-")),
+    ],
+    ids=["producers", "the broker's", "a delete horizon", "a wrapper", "a message", "format 0"],
+)
+def test_ls_shows_the_time_of_the_first_record_and_the_last_batch(
+    kafkalog: Kafkalog, tmp_path: Path, batch: Batch | Message | Wrapper, times: tuple[str, str]
+) -> None:
+    write_segment(partition_dir(tmp_path, "orders", 0), [batch])
+    shown = kafkalog("ls", tmp_path).out.splitlines()[1].split()[6:]
+    assert [time.endswith(end) for time, end in zip(shown, times, strict=True)] == [True, True]
+    (found,) = json.loads(kafkalog("ls", tmp_path, "--json").out)["partitions"]
+    assert [found["firstTimestamp"], found["lastTimestamp"]] == [None if time == "-" else time for time in shown]
 
 
 def test_ls_tells_topic_ids_and_which_cannot_be_read(kafkalog: Kafkalog, logs: Path) -> None:
@@ -132,7 +174,9 @@ def test_ls_tells_damage_and_goes_on(kafkalog: Kafkalog, logs: Path) -> None:
     run = kafkalog("ls", logs)
     assert run.status == 1
     assert run.err.startswith(f"kafkalog: {segment}")
-    assert ["old", "0", "1", str(len(content)), "?", "5"] in [line.split() for line in run.out.splitlines()]
+    assert ["old", "0", "1", str(len(content)), "?", "5", "-", DEFAULT_TIME] in [
+        line.split() for line in run.out.splitlines()
+    ]
 
 
 def test_ls_tells_damaged_checkpoints(kafkalog: Kafkalog, logs: Path) -> None:
