@@ -7,6 +7,8 @@ since Spark sends it from a worker to the driver. No error contains record conte
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 __all__ = [
@@ -26,7 +28,9 @@ __all__ = [
     "ReadFailedError",
     "UnsupportedFormatError",
     "counted",
+    "did_you_mean",
     "exit_status",
+    "nearest",
     "offsets_text",
     "printable",
 ]
@@ -38,6 +42,23 @@ DONE, BAD_DATA, NOT_RUN = 0, 1, 2
 def printable(text: str) -> str:
     """Escape characters that a terminal or a log would interpret: control and lone surrogate characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name most like a misspelt one, whatever its case, hyphens and underscores; None if none is."""
+    spelled = {_plain(name): name for name in known}
+    near = difflib.get_close_matches(_plain(word), list(spelled), n=1, cutoff=0.6)
+    return spelled[near[0]] if near else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """Return the question that suggests the nearest known name; None if no name is like the given one."""
+    near = nearest(word, known)
+    return None if near is None else f"Did you mean {printable(near)}?"
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
 
 
 def counted(count: int, noun: str) -> str:

@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _job(flags: argparse.Namespace) -> None:
     config = _config(flags)
-    moment = parse_moment(config.table.as_of, config.table.as_of_offsets)
+    moment = parse_moment(config.table.as_of, config.table.as_of_offsets, config.input.milliseconds)
     source = config.input.with_options({"endingOffsets": moment.offsets} if moment.offsets else {})
     plan = source.plan()
     if any(topic.topic is None and topic.segments > 1 for topic in plan.topics):
@@ -119,7 +119,7 @@ def _job(flags: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = job_parser("compacted_table", "Make a table of a compacted topic: the latest value of each key.")
     add = parser.add_argument
-    add("--as-of", metavar="MOMENT", help="end, a time such as 2026-01-31T12:00:00Z, or milliseconds since 1970")
+    add("--as-of", metavar="MOMENT", help="end, or a time: 2026-01-31T12:00Z, 2026-01-31, yesterday, -2h")
     add("--as-of-offsets", metavar="JSON", help='use the records below these offsets: {"users": {"0": 23}}')
     add(
         "--several-partitions",
@@ -192,10 +192,10 @@ def _is_in(moment: Moment) -> Column:
     """Return whether a record is not later than the moment; the reader already applies offsets."""
     from pyspark.sql import functions as F
 
-    if moment.time_us is None:
+    if moment.time_ms is None:
         return F.lit(True)
     # Records of the oldest formats have no timestamp. They come first in their log, so they belong to the table.
-    return F.col("timestamp").isNull() | (F.col("timestamp") <= F.timestamp_micros(F.lit(moment.time_us)))
+    return F.col("timestamp").isNull() | (F.col("timestamp") <= F.timestamp_millis(F.lit(moment.time_ms)))
 
 
 def _counts(

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from kafkalog_source.errors import counted, printable
+from kafkalog_source.errors import counted, did_you_mean, printable
 from spark_jobs.common.config import ConfigError, option_strings
 from spark_jobs.common.input import JobInput, input_with_flags
 from spark_jobs.common.plan import ReadPlan, TopicPlan, print_notes, print_plan
@@ -186,7 +186,9 @@ def _replay(config: Config) -> Replay:
         partitions.setdefault(topic, []).append(number)
     unknown = sorted(set(config.topics) - set(partitions))
     if unknown:
-        raise ConfigError(f"topics names {printable(unknown[0])}, but the input holds no records of it")
+        question = did_you_mean(unknown[0], partitions)
+        problem = f"topics names {printable(unknown[0])}, but the input holds no records of it"
+        raise ConfigError(f"{problem}. {question}" if question else problem)
     topics = {topic: config.topics.get(topic, config.output.topic.replace("{topic}", topic)) for topic in partitions}
     for source, target in topics.items():
         check_topic(target)

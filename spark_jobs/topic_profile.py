@@ -53,7 +53,7 @@ Depth = Literal["records", "headers"]
 
 _NO_PLOTS = "matplotlib is not installed, so the report has no plots; install it with pip install 'kafkalog[report]'"
 _UNCOUNTED = "{} of formats 0 and 1 whose records were not read: headers do not hold their number, so it is unknown"
-_CHOOSING = ("subscribe", "assign", "offsets")
+_CHOOSING = ("subscribe", "assign", "places", "offsets")
 """Parts of the names of options that select topics, or refer to them."""
 # An audit reports what ends other reads, and continues.
 _DEFAULT_OPTIONS = {"mode": "PERMISSIVE", "failOnDataLoss": "false"}

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kafkalog_source.arrow.types import column_types
 from kafkalog_source.columns import CORRUPT_RECORD, VIEWS
-from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.errors import OptionError, did_you_mean, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,9 @@ def check_columns(columns: Sequence[str], view: str = "records", mode: str = "FA
     for name in columns:
         if name not in existing:
             raise OptionError(
-                f"the column {printable(name)!r} does not exist", expected="one of " + ", ".join(existing)
+                f"the column {printable(name)!r} does not exist",
+                expected="one of " + ", ".join(existing),
+                remedy=did_you_mean(name, existing),
             )
     if not columns:
         raise OptionError("no column is selected", expected="one or more of " + ", ".join(existing))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import kafkalog_source
 from kafkalog_source.cli.cells import column_values, json_value, text_value
 from kafkalog_source.cli.text import complain, json_line
+from kafkalog_source.cli.times import show_times
 from kafkalog_source.columns import CORRUPT_RECORD, FILE_VIEWS, VIEWS
 from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning, counted, offsets_text
 from kafkalog_source.format import TimestampType
@@ -45,6 +46,7 @@ def run(
     # With a limit, reading ahead on several threads would be wasted work.
     threads = None if limit is None else 1
     found = kafkalog_source.scan(paths, columns=columns, threads=threads, **given)
+    show_times(given, found.times)
     line: Callable[[Row], str] = _json_row if as_json else _text_line(given.get("view", "records"))
     with warnings.catch_warnings():
         # `_warn` prints a line for each region.

@@ -46,8 +46,9 @@ in text and as {"base64": "..."} in JSON. Null is null, empty is "".
 examples:
   kafkalog dump kafka-logs/orders-0 --limit 5
   kafkalog dump kafka-logs --subscribe orders,payments --json
+  kafkalog dump kafka-logs --place orders:3@1200..1300 --place payments@yesterday..
   kafkalog dump kafka-logs --assign '{"orders":[0]}' --starting-offsets '{"orders":{"0":100}}'
-  kafkalog dump kafka-logs --starting-timestamp 1700000000000 --columns topic,offset,valueSize
+  kafkalog dump kafka-logs --starting-timestamp 2026-11-20T14:30+01:00 --columns topic,offset,valueSize
   kafkalog dump kafka-logs/orders-0/00000000000000000000.log -o verifyChecksums=false
   kafkalog dump kafka-logs --mode DROPMALFORMED --json
   kafkalog dump kafka-logs --view damage

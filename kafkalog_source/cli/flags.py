@@ -32,7 +32,6 @@ _TOPIC_FLAGS = (
     ("--subscribe-pattern", "subscribePattern", "REGEX", "read the topics whose whole name matches"),
     ("--assign", "assign", "JSON", 'read these partitions: {"orders":[0,1]}'),
 )
-_OTHER_VIEWS = ", ".join(name for name in VIEWS if name != "records")
 _RANGE_FLAGS = (
     ("--starting-offsets", "startingOffsets", "WHERE", 'earliest, or {"orders":{"0":23,"1":-2}}'),
     ("--ending-offsets", "endingOffsets", "WHERE", 'latest, or {"orders":{"0":50,"1":-1}}; exclusive'),
@@ -61,8 +60,10 @@ _VALUES = {
 }
 """What completion offers. The read checks the values, and names the allowed ones."""
 _CONTROL_RECORDS = "includeControlRecords"
+_PLACES = "places"
 _SECTIONS = {
     **{name: "Topics and partitions" for _, name, _, _ in _TOPIC_FLAGS},
+    _PLACES: "Topics and partitions",
     **{name: "Records" for _, name, _, _ in _RANGE_FLAGS},
     _CONTROL_RECORDS: "Records",
 }
@@ -114,7 +115,13 @@ def paths_argument(command: _Function) -> _Function:
 
 def topic_flags(command: _Function) -> _Function:
     """Add the flags that choose topics and partitions."""
-    return _add(command, _TOPIC_FLAGS)
+    words = (
+        "TOPIC or TOPIC:PARTITION; where records are read, also with a range of offsets or times, whose end is "
+        "exclusive: orders:3@1200..1300, orders@yesterday.., orders:3@1200 (a record), orders@2026-11-20 (a day); "
+        "may be repeated"
+    )
+    place = click.option("--place", _PLACES, metavar="PLACE", multiple=True, help=words)
+    return _add(place(command), _TOPIC_FLAGS)
 
 
 def range_flags(command: _Function) -> _Function:
@@ -145,7 +152,9 @@ def read_options(given: dict[str, Any]) -> dict[str, Any]:
         If an ``-o`` is not ``name=value``, or an option is given twice.
     """
     flags = {name: value for name, value in given.items() if name != "generic"}
-    options = {name: "true" if value is True else value for name, value in flags.items() if value not in (None, False)}
+    options = {
+        name: "true" if value is True else value for name, value in flags.items() if value not in (None, False, ())
+    }
     for text in given.get("generic", ()):
         name, equals, value = text.partition("=")
         if not equals or not name.strip():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from kafkalog_source.cli.cells import iso_utc
+from kafkalog_source.cli.inspecting import refuse_ranges
 from kafkalog_source.cli.offsets import Edge, first_edge, last_edge
 from kafkalog_source.cli.text import complain, json_line, size_text, table
 from kafkalog_source.errors import BAD_DATA, DONE, KafkaLogError, counted, printable
@@ -79,6 +80,7 @@ def run(
 ) -> int:
     """Write the table or the JSON object, and return the exit status."""
     options = parse_options(given, paths)
+    refuse_ranges(options, "ls")
     listing = list_logs(options.paths, wanted=options.inspects, follow_symlinks=options.follow_symlinks)
     missing = not_found(options, listing)
     if missing is not None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
+from kafkalog_source.cli.inspecting import inspecting_options
 from kafkalog_source.cli.progress import progress_bar
 from kafkalog_source.cli.text import complain, json_line, one_line, table
-from kafkalog_source.cli.verify import check_allowed
 from kafkalog_source.errors import BAD_DATA, DONE, counted, printable
-from kafkalog_source.options.read_options import parse_options
 from kafkalog_source.salvage import SalvageReport, parse_topic_ids, salvage
 from kafkalog_source.verifying.progress import Progress
 
@@ -21,7 +20,6 @@ __all__ = ["run"]
 _HEADS = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS", "START", "END", "LEFT-OUT")
 _RIGHT = frozenset(_HEADS[1:])
 _IS = {True: "is", False: "are"}
-_ALLOWED = ("subscribe", "subscribepattern", "assign", "followsymlinks", "maxdecompressedbatchbytes")
 
 
 def run(
@@ -36,8 +34,7 @@ def run(
     threads: int | None,
 ) -> int:
     """Write the new log dir and the report about it, and return the exit status."""
-    check_allowed(given, _ALLOWED, "salvage")
-    options = parse_options(given, [source])
+    options = inspecting_options(given, [source], "salvage")
     progress = Progress()
     with progress_bar("salvaging", lambda: (progress.done, progress.total)):
         report = salvage(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from kafkalog_source.cli.inspecting import inspecting_options
 from kafkalog_source.cli.progress import progress_bar
 from kafkalog_source.cli.text import complain, json_line, one_line, table
-from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, OptionError, counted, printable
-from kafkalog_source.options.read_options import parse_options
+from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, counted
 from kafkalog_source.verifying import Finding, Severity, Verification, verify
 from kafkalog_source.verifying.progress import Progress
 
 if TYPE_CHECKING:
     from kafkalog_source.verifying.partition import PartitionResult
 
-__all__ = ["check_allowed", "run"]
+__all__ = ["run"]
 
 _HEADS = ("TOPIC", "PARTITION", "SEGMENTS", "BYTES", "BATCHES", "RECORDS")
 _COUNTED = {
@@ -24,13 +24,11 @@ _COUNTED = {
     Severity.UNCHECKED: "UNCHECKED",
     Severity.NOTE: "NOTES",
 }
-_ALLOWED = ("subscribe", "subscribepattern", "assign", "followsymlinks", "maxdecompressedbatchbytes")
 
 
 def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json: bool, threads: int | None) -> int:
     """Write the table with its findings or the JSON object, and return the exit status."""
-    check_allowed(given, _ALLOWED, "verify")
-    options = parse_options(given, paths)
+    options = inspecting_options(given, paths, "verify")
     progress = Progress()
     with progress_bar("verifying", lambda: (progress.done, progress.total)):
         found = verify(
@@ -50,18 +48,6 @@ def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json:
     if not found.is_complete:
         return NOT_RUN
     return DONE if found.is_sound else BAD_DATA
-
-
-def check_allowed(given: Mapping[str, Any], allowed: Sequence[str], command: str) -> None:
-    """Refuse options of a read that do not apply to a command.
-
-    Raises
-    ------
-    OptionError
-    """
-    for name in given:
-        if name.lower() not in allowed:
-            raise OptionError(f"option {printable(name)} does not apply to {command}", expected=", ".join(allowed))
 
 
 def _lines(found: Verification) -> Iterator[str]:

@@ -121,6 +121,7 @@ class _Search:
     states: dict[str, LogDirState] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    others: set[str] = field(default_factory=set)
 
     def visit(self, given: GivenPath) -> bool:
         """Add what one path holds; False if a glob matched it and it holds nothing to read."""
@@ -140,7 +141,7 @@ class _Search:
         """Return what was found, in order."""
         single = [log for real, log in self.single_segments.items() if not self._is_listed(real, log)]
         ordered = sorted([*self.partitions.values(), *single], key=_order)
-        return Listing(tuple(ordered), tuple(self.skipped), tuple(self.warnings))
+        return Listing(tuple(ordered), tuple(self.skipped), tuple(self.warnings), frozenset(self.others))
 
     def _is_listed(self, real: str, single: PartitionLog) -> bool:
         """Whether a segment given by its own path is also read as part of its partition."""
@@ -178,6 +179,8 @@ class _Search:
             return False
         elif given.pattern.startswith("__") or self.wanted(name.topic, name.partition):
             self._take(path, name, given.root, given=False)
+        else:
+            self.others.add(name.topic)
         return True
 
     def _visit_log_dir(self, given: GivenPath) -> bool:
@@ -197,6 +200,8 @@ class _Search:
             seen.append(entry.path)
             if self.wanted(name.topic, name.partition):
                 self._take_if_good(entry.path, name, given.root)
+            else:
+                self.others.add(name.topic)
         if not seen and given.pattern is None:
             raise explain_directory(path)
         # A log dir such as kafka-logs-1 has the name of a partition; only its contents show what it is.

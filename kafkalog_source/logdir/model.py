@@ -138,8 +138,11 @@ class Listing:
         In the order in which they were found.
     warnings : tuple of str
         Damaged checkpoints and interrupted compactions, and how each was handled.
+    others : frozenset of str
+        The topics that were found and not wanted, to suggest them for misspelt ones.
     """
 
     partitions: tuple[PartitionLog, ...]
     skipped: tuple[Skipped, ...]
     warnings: tuple[str, ...]
+    others: frozenset[str] = frozenset()

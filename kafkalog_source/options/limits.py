@@ -30,6 +30,8 @@ class OffsetLimit:
         The option that takes precedence, as messages name it.
     keyword : str, optional
         ``earliest`` or ``latest``, for every partition.
+    offset : int, optional
+        One offset for every partition.
     offsets : mapping, optional
         Offsets by topic and partition; -2 is earliest, -1 latest.
     timestamp_ms : int, optional
@@ -40,6 +42,7 @@ class OffsetLimit:
 
     option: str
     keyword: str | None = None
+    offset: int | None = None
     offsets: Mapping[str, Mapping[int, int]] | None = None
     timestamp_ms: int | None = None
     timestamps_ms: Mapping[str, Mapping[int, int]] | None = None
@@ -52,7 +55,7 @@ def parse_offsets(name: str, value: object) -> str | PartitionLongs:
         if word in _KEYWORDS:
             return word
         if not word.startswith("{"):
-            raise invalid(name, "is not an offset", value, _EXPECTED)
+            raise invalid(name, "is not an offset", value, _EXPECTED, _KEYWORDS)
     return parse_partition_offsets(name, value)
 
 

@@ -1,13 +1,12 @@
-"""Suggests the nearest name for a misspelt one; rejects unknown options, and options that need a broker."""
+"""Rejects unknown option names, suggesting the nearest one, and options that need a broker."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
-from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.errors import OptionError, did_you_mean, printable
 
-__all__ = ["did_you_mean", "nearest", "refuse_broker_option", "refuse_unknown_option"]
+__all__ = ["refuse_broker_option", "refuse_unknown_option"]
 
 _NO_BROKER = "kafkalog reads files and connects to no broker"
 _USE_PATH = "Leave it out and give the log directory as the path: load('/path/to/kafka-logs')"
@@ -49,25 +48,8 @@ def refuse_broker_option(name: str) -> None:
         raise OptionError(f"option {printable(name)} is for a broker, and {_NO_BROKER}", remedy=remedy)
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name most like a misspelt one, whatever its case, hyphens and underscores; None if none is."""
-    spelled = {_plain(name): name for name in known}
-    near = difflib.get_close_matches(_plain(word), list(spelled), n=1, cutoff=0.6)
-    return spelled[near[0]] if near else None
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """Return the question that suggests the nearest known name; None if no name is like the given one."""
-    near = nearest(word, known)
-    return None if near is None else f"Did you mean {near}?"
-
-
 def refuse_unknown_option(name: str, known: Iterable[str]) -> None:
     """Raise for an unknown option, suggesting the nearest one."""
     options = sorted(known, key=str.lower)
     remedy = did_you_mean(name, options) or f"Options are {', '.join(options)}"
     raise OptionError(f"unknown option {printable(name)}", remedy=remedy)
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")

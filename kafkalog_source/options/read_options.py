@@ -24,7 +24,8 @@ from kafkalog_source.options.limits import (
 from kafkalog_source.options.names import refuse_broker_option, refuse_unknown_option
 from kafkalog_source.options.offsets_json import parse_assign, parse_partition_times
 from kafkalog_source.options.paths import parse_path_option, parse_paths_option, paths_from_python
-from kafkalog_source.options.times import Clock, clock_of, parse_now_ms, parse_time_ms, parse_zone
+from kafkalog_source.options.places import Place, check_places, parse_places
+from kafkalog_source.options.times import Clock, clock_of, iso_text, parse_now_ms, parse_time_ms, parse_zone
 from kafkalog_source.options.topics import parse_subscribe, parse_subscribe_pattern
 from kafkalog_source.options.views import check_view
 
@@ -46,6 +47,7 @@ class ReadOptions:
     subscribe: tuple[str, ...] | None = None
     subscribe_pattern: str | None = None
     assign: Mapping[str, tuple[int, ...]] | None = None
+    places: tuple[Place, ...] | None = None
     starting_offsets: str | Mapping[str, Mapping[int, int]] = "earliest"
     ending_offsets: str | Mapping[str, Mapping[int, int]] = "latest"
     starting_timestamp: int | None = None
@@ -88,6 +90,22 @@ class ReadOptions:
         }
         return tuple(name for name, value in bounds.items() if value is not None)
 
+    def limits(self, topic: str | None, partition: int | None) -> tuple[OffsetLimit, OffsetLimit]:
+        """Where to start and to end (exclusive) in a partition, after precedence."""
+        own = next((place for place in self.places or () if place.holds(topic, partition)), None)
+        return (self.starting_limit, self.ending_limit) if own is None else (own.starting, own.ending)
+
+    @property
+    def times(self) -> dict[str, str]:
+        """The times that bound the read in UTC, by option: a time, or places with their times."""
+        by_option = {
+            limit.option: iso_text(limit.timestamp_ms)
+            for limit in (self.starting_limit, self.ending_limit)
+            if limit.timestamp_ms is not None
+        }
+        places = ", ".join(place.times for place in self.places or () if place.times)
+        return {**by_option, "places": places} if places else by_option
+
     @property
     def starting_limit(self) -> OffsetLimit:
         """Where to start, after precedence."""
@@ -99,7 +117,7 @@ class ReadOptions:
         return limit_of("ending", self.ending_timestamp, self.ending_offsets_by_timestamp, self.ending_offsets)
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Whether subscribe, subscribePattern or assign choose a partition found below a path.
+        """Whether subscribe, subscribePattern, assign or places choose a partition found below a path.
 
         Without any of them all topics are chosen except Kafka's internal ones, or the one that the view decodes.
         """
@@ -109,12 +127,14 @@ class ReadOptions:
             return re.fullmatch(self.subscribe_pattern, topic) is not None
         if self.assign is not None:
             return partition in self.assign.get(topic, ())
+        if self.places is not None:
+            return any(place.holds(topic, partition) for place in self.places)
         own = VIEWS[self.view].topic
         return topic not in INTERNAL_TOPICS if own is None else topic == own
 
     def inspects(self, topic: str, partition: int) -> bool:
         """Whether a command that inspects log dirs takes a partition: internal topics too, unless topics are named."""
-        named = (self.subscribe, self.subscribe_pattern, self.assign)
+        named = (self.subscribe, self.subscribe_pattern, self.assign, self.places)
         return self.wants(topic, partition) if any(choice is not None for choice in named) else True
 
 
@@ -156,6 +176,7 @@ _PARSERS: dict[str, _Parser] = {
 # The parsers of options that hold times, which depend on the options timeZone and now.
 _TIME_PARSERS: dict[str, Callable[[str, object, Clock], Any]] = {
     "now": parse_now_ms,
+    "places": parse_places,
     "startingTimestamp": parse_time_ms,
     "endingTimestamp": parse_time_ms,
     "startingOffsetsByTimestamp": parse_partition_times,
@@ -198,8 +219,12 @@ def parse_options(
     """
     given = _by_name(options)
     parsed = _parsed(given)
+    if "places" in parsed:
+        # A topic without records since then is none to fail for, unlike with the options of Spark's Kafka source.
+        parsed.setdefault("startingOffsetsByTimestampStrategy", "latest")
     parsed.setdefault("verifyChecksums", VIEWS[parsed.get("view", "records")].verifies)
     _check_topic_options(parsed)
+    check_places(parsed)
     _check_trigger_offsets(parsed)
     all_paths = (*(paths_from_python(paths) if paths is not None else ()), *parsed.pop("path", ()))
     all_paths += parsed.pop("paths", ())
@@ -220,9 +245,9 @@ def parse_options(
 def _parsed(given: Mapping[str, tuple[str, object]]) -> dict[str, Any]:
     """The typed values; all times by one clock."""
     parsed = {name: _PARSERS[name](label, value) for name, (label, value) in given.items() if name in _PARSERS}
-    clock = clock_of(parsed.get("timeZone"), None)
+    clock = clock_of(parsed.get("timeZone", "UTC"), None)
     if "now" in given:
-        clock = clock_of(parsed.get("timeZone"), parse_now_ms(*given["now"], clock))
+        clock = clock_of(parsed.get("timeZone", "UTC"), parse_now_ms(*given["now"], clock))
     times = {name: _TIME_PARSERS[name](*each, clock) for name, each in given.items() if name in _TIME_PARSERS}
     return {**times, **parsed}
 
@@ -236,10 +261,9 @@ def _check_stream_options(options: ReadOptions, given: Mapping[str, object]) -> 
     """Refuse options that make no sense in a stream."""
     for name in given:
         if name.startswith("ending"):
-            raise OptionError(
-                f"option {name} cannot be used in a stream, which has no end",
-                remedy="Use spark.read for a range, or trigger(availableNow=True) to stop at the current end",
-            )
+            raise _no_end_of_stream(name)
+    if any(place.ending.keyword is None for place in options.places or ()):
+        raise _no_end_of_stream("places with an end")
     if options.view != "records":
         raise OptionError("option view cannot be used in a stream", found=options.view, remedy="Use spark.read")
     if options.mode == "RECOVER":
@@ -247,6 +271,13 @@ def _check_stream_options(options: ReadOptions, given: Mapping[str, object]) -> 
             "mode=RECOVER cannot be used in a stream: the result of a recovery is unknown while the log grows",
             remedy="Use FAILFAST, DROPMALFORMED or PERMISSIVE, or spark.read",
         )
+
+
+def _no_end_of_stream(name: str) -> OptionError:
+    return OptionError(
+        f"option {name} cannot be used in a stream, which has no end",
+        remedy="Use spark.read for a range, or trigger(availableNow=True) to stop at the current end",
+    )
 
 
 def _by_name(options: Mapping[str, object]) -> dict[str, tuple[str, object]]:

@@ -8,12 +8,11 @@ of a read are parsed: tasks get milliseconds.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, available_timezones
 
-from kafkalog_source.errors import OptionError
-from kafkalog_source.options.names import did_you_mean
+from kafkalog_source.errors import OptionError, did_you_mean
 from kafkalog_source.options.values import INT64_MAX, invalid, shown, whole_number
 
 __all__ = ["Clock", "clock_of", "day_of", "iso_text", "milliseconds", "parse_now_ms", "parse_time_ms", "parse_zone"]
@@ -23,6 +22,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 _LAST_MS = 253_402_300_799_999
 """The end of the year 9999, the last that datetime can represent."""
 _DAYS = {"today": 0, "yesterday": -1}
+_WORDS = ("now", *_DAYS)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _RELATIVE = re.compile(r"-([0-9]{1,9})([smhdw])")
 # `datetime.fromisoformat` would also take any other character between date and time.
@@ -40,16 +40,16 @@ class Clock:
     Parameters
     ----------
     now : datetime
-        With a zone; by default the current time.
+        With a zone.
     zone : tzinfo
         The zone of times without one, and of the days `today` and `yesterday`.
     """
 
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    now: datetime
     zone: tzinfo = UTC
 
 
-def milliseconds(text: str, *, now: datetime | None = None, zone: tzinfo = UTC) -> int:
+def milliseconds(text: str, *, now: datetime | None = None, zone: str = "UTC") -> int:
     """Convert a time into milliseconds since 1970-01-01 UTC.
 
     Parameters
@@ -60,8 +60,8 @@ def milliseconds(text: str, *, now: datetime | None = None, zone: tzinfo = UTC) 
         or ``-1w``, or milliseconds since 1970.
     now : datetime, optional
         What relative times refer to, with a zone; by default the current time.
-    zone : tzinfo, optional
-        The zone of times without one, and of the days. By default UTC.
+    zone : str, optional
+        The name of the zone of times without one, and of the days, such as ``Europe/Berlin``. By default UTC.
 
     Returns
     -------
@@ -71,17 +71,17 @@ def milliseconds(text: str, *, now: datetime | None = None, zone: tzinfo = UTC) 
     Raises
     ------
     OptionError
-        If the text is not a time, or the time is before 1970.
+        If the text is not a time, the time is before 1970, or the zone is unknown.
 
     Examples
     --------
     >>> milliseconds("2026-11-20T14:30+01:00")
     1795181400000
     """
-    clock = Clock(zone=zone) if now is None else Clock(now, zone)
+    clock = Clock(datetime.now(UTC) if now is None else now, _zone(parse_zone("timeZone", zone)))
     found = _milliseconds(text, clock)
     if found is None:
-        raise OptionError("not a time", found=shown(text), expected=_EXPECTED, remedy=_remedy(text))
+        raise OptionError("not a time", found=shown(text), expected=_EXPECTED, remedy=did_you_mean(text, _WORDS))
     if not 0 <= found <= INT64_MAX:
         raise OptionError("a time is out of range", found=shown(text), expected=_EXPECTED)
     return found
@@ -94,8 +94,7 @@ def parse_time_ms(name: str, value: object, clock: Clock) -> int:
     """
     found = _milliseconds(value, clock)
     if found is None:
-        problem = f"option {name} is not a time"
-        raise OptionError(problem, found=shown(value), expected=_EXPECTED, remedy=_remedy(value))
+        raise invalid(name, "is not a time", value, _EXPECTED, _WORDS)
     if not 0 <= found <= INT64_MAX:
         raise invalid(name, "is out of range", value, _EXPECTED)
     return found
@@ -113,7 +112,7 @@ def parse_zone(name: str, value: object) -> str:
     """Parse the name of a time zone, and check that this machine knows it."""
     text = str(value).strip()
     try:
-        return ZoneInfo(text).key
+        return text if text == "UTC" else ZoneInfo(text).key
     except (LookupError, OSError, ValueError):
         raise OptionError(
             f"option {name} is not a time zone that this machine knows",
@@ -123,11 +122,14 @@ def parse_zone(name: str, value: object) -> str:
         ) from None
 
 
-def clock_of(zone: str | None, now_ms: int | None) -> Clock:
+def clock_of(zone: str, now_ms: int | None) -> Clock:
     """Return the clock of a read from its options ``timeZone`` and ``now``."""
+    return Clock(datetime.now(UTC) if now_ms is None else _EPOCH + now_ms * _MILLISECOND, _zone(zone))
+
+
+def _zone(name: str) -> tzinfo:
     # UTC is needed even where the zone database is not installed.
-    chosen = UTC if zone in (None, "UTC") else ZoneInfo(zone)
-    return Clock(zone=chosen) if now_ms is None else Clock(_EPOCH + now_ms * _MILLISECOND, chosen)
+    return UTC if name == "UTC" else ZoneInfo(name)
 
 
 def day_of(text: str, clock: Clock) -> tuple[int, int] | None:
@@ -203,7 +205,3 @@ def _with_zone(time: datetime, clock: Clock) -> datetime:
 
 def _since_epoch(time: datetime) -> int:
     return -((_EPOCH - time) // _MILLISECOND)
-
-
-def _remedy(value: object) -> str | None:
-    return did_you_mean(value, ("now", *_DAYS)) if isinstance(value, str) else None

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
-from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.errors import OptionError, did_you_mean, printable
 
 __all__ = [
     "INT32_MAX",
@@ -51,9 +51,10 @@ def shown(value: object) -> str:
     return f"'{cut}'" if isinstance(value, str) else cut
 
 
-def invalid(name: str, problem: str, value: object, expected: str) -> OptionError:
-    """The error for a value that its option does not accept."""
-    return OptionError(f"option {name} {problem}", found=shown(value), expected=expected)
+def invalid(name: str, problem: str, value: object, expected: str, words: Collection[str] = ()) -> OptionError:
+    """The error for a value that its option does not accept, which suggests the nearest of the words that it does."""
+    remedy = did_you_mean(value, words) if isinstance(value, str) else None
+    return OptionError(f"option {name} {problem}", found=shown(value), expected=expected, remedy=remedy)
 
 
 def parse_bool(name: str, value: object) -> bool:
@@ -147,7 +148,7 @@ def one_of(*choices: str) -> Callable[[str, object], str]:
     def parse(name: str, value: object) -> str:
         word = spelled.get(value.strip().lower()) if isinstance(value, str) else None
         if word is None:
-            raise invalid(name, "has an unknown value", value, f"one of {', '.join(choices)}")
+            raise invalid(name, "has an unknown value", value, f"one of {', '.join(choices)}", choices)
         return word
 
     return parse

@@ -8,7 +8,9 @@ from kafkalog_source.columns import FILE_VIEWS, VIEWS
 from kafkalog_source.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
+
+    from kafkalog_source.options.places import Place
 
 __all__ = ["check_view"]
 
@@ -25,7 +27,7 @@ _OF_RECORDS = {
     "endingOffsetsByTimestamp": None,
 }
 """Options that choose among records, with the values that choose all."""
-_FILES_TAKE = "path, subscribe, subscribePattern, assign, mode, verifyChecksums and followSymlinks"
+_FILES_TAKE = "path, subscribe, subscribePattern, assign, places, mode, verifyChecksums and followSymlinks"
 
 
 def check_view(view: str, given: Mapping[str, object]) -> None:
@@ -58,6 +60,11 @@ def _check_file_view(view: str, given: Mapping[str, object]) -> None:
                 found=str(value),
                 remedy=f"Leave it out; the options of this view are {_FILES_TAKE}",
             )
+    if not all(place.is_whole for place in _places(given)):
+        raise OptionError(
+            f"option places cannot have a range with view={view}, which shows whole files",
+            remedy="Give topics and partitions only, as in orders or orders:3",
+        )
     if given.get("mode") == "RECOVER":
         raise OptionError(
             f"mode=RECOVER does not go together with view={view}, which shows what is on disk before any recovery",
@@ -67,13 +74,19 @@ def _check_file_view(view: str, given: Mapping[str, object]) -> None:
 
 def _check_topic_view(view: str, topic: str | None, given: Mapping[str, object]) -> None:
     """A view that decodes a topic reads no other; its partitions may be chosen."""
-    topics = given.get("subscribe") or given.get("assign") or (topic,)
-    if "subscribePattern" in given or set(topics) != {topic}:  # type: ignore[call-overload]
+    named = given.get("subscribe") or given.get("assign") or [place.topic for place in _places(given)] or (topic,)
+    topics: Collection[object] = named  # type: ignore[assignment]
+    if "subscribePattern" in given or set(topics) != {topic}:
         raise OptionError(
             f"view={view} reads the topic {topic} and no other",
-            found=str(given.get("subscribePattern") or ", ".join(map(str, topics))),  # type: ignore[call-overload]
-            remedy=f"Leave subscribe, subscribePattern and assign out, or name {topic}",
+            found=str(given.get("subscribePattern") or ", ".join(map(str, topics))),
+            remedy=f"Leave subscribe, subscribePattern, assign and places out, or name {topic}",
         )
+
+
+def _places(given: Mapping[str, object]) -> Sequence[Place]:
+    places: Sequence[Place] = given.get("places", ())  # type: ignore[assignment]
+    return places
 
 
 def _check_batches(given: Mapping[str, object]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError, OptionError, printable
 from kafkalog_source.format import MAX_OFFSET
+from kafkalog_source.options.times import iso_text
 from kafkalog_source.partition.time_offsets import offset_at_time
 from kafkalog_source.planning.ranges import Ranges
 from kafkalog_source.reporting.damage_modes import goes_on_behind_damage
@@ -28,8 +29,6 @@ class OffsetRanges(Ranges):
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self._starting = options.starting_limit
-        self._ending = options.ending_limit
         self._warnings: list[str] = []
         self._without_high_watermark: list[str] = []
 
@@ -43,7 +42,7 @@ class OffsetRanges(Ranges):
 
     def check_named(self, partitions: set[tuple[str, int]]) -> None:
         """Refuse offsets or timestamps that do not name exactly the partitions to read, as Spark's source does."""
-        for limit in (self._starting, self._ending):
+        for limit in (self._options.starting_limit, self._options.ending_limit):
             named = limit.offsets if limit.offsets is not None else limit.timestamps_ms
             if named is None:
                 continue
@@ -69,20 +68,27 @@ class OffsetRanges(Ranges):
 
     def up_to_stable(self, offsets: PartitionOffsets, low: int, high: int, stable: int) -> tuple[int, int]:
         """The range [low, high) up to the last stable offset, below which a starting timestamp must be found."""
-        if stable <= low < high and _timestamp(self._starting, offsets.log) is not None:
+        if stable <= low < high and _timestamp(self._starting(offsets.log), offsets.log) is not None:
             self._check_time_may_be_missing(offsets.log)
         return low, stable
 
     def _check_time_may_be_missing(self, log: PartitionLog) -> None:
         if self._options.starting_offsets_by_timestamp_strategy == "error":
+            limit = self._starting(log)
             raise OptionError(
-                f"no record of {_name(log)} is at or after the timestamp of {self._starting.option}",
-                found=_timestamp(self._starting, log),
+                f"no record of {_name(log)} is at or after the time of {limit.option}",
+                found=iso_text(_timestamp(limit, log) or 0),
                 remedy="Choose an earlier time, or set startingOffsetsByTimestampStrategy=latest",
             )
 
+    def _starting(self, log: PartitionLog) -> OffsetLimit:
+        return self._options.limits(log.topic, log.partition)[0]
+
+    def _ending(self, log: PartitionLog) -> OffsetLimit:
+        return self._options.limits(log.topic, log.partition)[1]
+
     def _start(self, offsets: PartitionOffsets, high: int, visible_end: int) -> int:
-        limit = self._starting
+        limit = self._starting(offsets.log)
         timestamp = _timestamp(limit, offsets.log)
         if timestamp is not None:
             found = offset_at_time(offsets, timestamp, self._options, self._on_damage)
@@ -102,7 +108,7 @@ class OffsetRanges(Ranges):
         return max(wanted, offsets.earliest)
 
     def _end(self, offsets: PartitionOffsets) -> int:
-        limit = self._ending
+        limit = self._ending(offsets.log)
         timestamp = _timestamp(limit, offsets.log)
         if timestamp is not None:
             found = offset_at_time(offsets, timestamp, self._options, self._on_damage)
@@ -116,10 +122,11 @@ class OffsetRanges(Ranges):
 
     def _first_wanted(self, offsets: PartitionOffsets, low: int) -> int:
         """The first wanted offset, which may be below all offsets on disk."""
-        if _timestamp(self._starting, offsets.log) is not None:
+        limit = self._starting(offsets.log)
+        if _timestamp(limit, offsets.log) is not None:
             # If a local record is older than the timestamp, records before it are assumed to be older too.
             return low if low > self._first_with_time(offsets) else 0
-        wanted = _offset(self._starting, offsets.log)
+        wanted = _offset(limit, offsets.log)
         return 0 if wanted is None or wanted == _EARLIEST else wanted
 
     def _first_with_time(self, offsets: PartitionOffsets) -> int:
@@ -130,8 +137,9 @@ class OffsetRanges(Ranges):
         """Refuse offsets that a broker would read from remote storage, or warn of them."""
         local = offsets.earliest
         problem = remote.text
-        if _timestamp(self._starting, offsets.log) is not None:
-            problem += f", and may hold records at or after the time of {self._starting.option}"
+        limit = self._starting(offsets.log)
+        if _timestamp(limit, offsets.log) is not None:
+            problem += f", and may hold records at or after the time of {limit.option}"
         error = DataLossError(
             f"{problem}; reading remote storage is not supported yet",
             file=offsets.log.path,
@@ -210,6 +218,8 @@ def _timestamp(limit: OffsetLimit, log: PartitionLog) -> int | None:
 
 def _offset(limit: OffsetLimit, log: PartitionLog) -> int | None:
     """The offset that an option names; None for a keyword, which is the default for its end of the range."""
+    if limit.offset is not None:
+        return limit.offset
     if limit.offsets is None or log.topic is None or log.partition is None:
         return None
     return limit.offsets[log.topic][log.partition]

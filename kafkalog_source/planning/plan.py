@@ -55,7 +55,7 @@ def plan_read(options: ReadOptions, piece_bytes: int | None = None) -> Plan:
 
 
 def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
-    report = Report()
+    report = Report(times=options.times)
     listing = list_logs(options.paths, wanted=options.wants, follow_symlinks=options.follow_symlinks)
     report.warnings += listing.warnings
     report.skipped += [(each.path, each.reason) for each in listing.skipped]

@@ -92,6 +92,11 @@ class Scan:
         self._threads = 1 if passes_payloads_over else threads
         self._report: Report | None = None
 
+    @property
+    def times(self) -> dict[str, str]:
+        """The times that bound the read, by option, as text in UTC."""
+        return self._options.times
+
     def splits(self) -> list[Split]:
         """Plan the splits that Spark would run as tasks."""
         return self._plan().splits
@@ -117,7 +122,7 @@ class Scan:
         -------
         dict
             bytes_total, bytes_read, topics, partitions, segments, splits, batches, records, times_out_of_range and
-            minor_faults as numbers; damage, skipped and warnings as lists.
+            minor_faults as numbers; damage, skipped and warnings as lists; times, by option, as text in UTC.
         """
         return (self._report or self._plan().report).to_dict()
 

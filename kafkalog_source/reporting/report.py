@@ -10,6 +10,8 @@ from kafkalog_source.errors import counted
 from kafkalog_source.segment.damage.description import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kafkalog_source.segment.damage.description import Damage
 
 _MOST_LISTED = 50
@@ -37,6 +39,8 @@ class Report:
         Rows.
     times_out_of_range : int
         Timestamps beyond int64 microseconds, which are null.
+    times : dict
+        The times that bound the read in UTC, as in ``ReadOptions.times``.
     damage : list of Damage
         Regions that yielded no rows, including a torn batch at the end of a live log.
     skipped : list of (str, str)
@@ -54,6 +58,7 @@ class Report:
     batches: int = 0
     records: int = 0
     times_out_of_range: int = 0
+    times: Mapping[str, str] = field(default_factory=dict)
     damage: list[Damage] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -100,6 +105,7 @@ class Report:
         return {
             **counts,
             "minor_faults": minor_faults() - self.faults_before,
+            "times": dict(self.times),
             "damage": [each.to_dict() for each in self.damage],
             "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
             "warnings": list(self.warnings),

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from kafkalog_source.codecs import DEFAULT_LIMIT
-from kafkalog_source.errors import OptionError, counted, printable
+from kafkalog_source.errors import OptionError, counted, did_you_mean, printable
 from kafkalog_source.format import METADATA_BOOTSTRAP
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.logdir.checkpoints import encoded_topic_id
@@ -122,10 +122,13 @@ def _choose(
             chosen.append(log)
         else:
             report.left_out.append(LeftOut(log.path, reason, given is None))
-    missing = sorted(set(given or ()) - {log.topic for log in listing.partitions})
+    topics = {log.topic for log in listing.partitions if log.topic is not None}
+    missing = sorted(set(given or ()) - topics)
     if missing:
+        question = did_you_mean(missing[0], topics)
         raise OptionError(
-            f"not found: {', '.join(map(printable, missing))}", remedy="`kafkalog ls` lists the partitions on disk"
+            f"not found: {', '.join(map(printable, missing))}",
+            remedy=" ".join(filter(None, (question, "`kafkalog ls` lists the partitions on disk"))),
         )
     if not chosen:
         raise OptionError(

@@ -6,12 +6,10 @@ importing pyarrow would take most of its time.
 
 from __future__ import annotations
 
-import difflib
-
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType, TimestampNTZType, TimestampType
 
 from kafkalog_source.columns import CORRUPT_RECORD, VIEWS, default_columns
-from kafkalog_source.errors import OptionError, printable
+from kafkalog_source.errors import OptionError, did_you_mean, printable
 from kafkalog_source.options.read_options import ReadOptions
 from kafkalog_source.spark.types import spark_type
 
@@ -94,9 +92,7 @@ def _type_text(data_type: DataType) -> str:
 
 
 def _suggestion(name: str, existing: dict[str, DataType]) -> str:
-    by_lower = {column.lower(): column for column in existing}
-    near = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.7)
-    return f"Did you mean {by_lower[near[0]]}? {_what_exists(existing)}" if near else _what_exists(existing)
+    return " ".join(filter(None, (did_you_mean(name, existing), _what_exists(existing))))
 
 
 def _what_exists(existing: dict[str, DataType]) -> str:

@@ -24,10 +24,13 @@ class Backlog:
     splits : list of Split
         The splits that Spark would run as tasks.
     warnings : tuple of str
+    times : dict
+        The times at which a stream without positions starts, by option, in UTC.
     """
 
     splits: list[Split]
     warnings: tuple[str, ...]
+    times: dict[str, str]
 
 
 def backlog(
@@ -61,7 +64,8 @@ def backlog(
     >>> new = backlog("/backup/kafka-logs", {"orders": {"0": 23}})  # doctest: +SKIP
     """
     warnings: list[str] = []
-    stream = Stream(parse_options(options, path, streaming=True), warnings.append)
+    read_options = parse_options(options, path, streaming=True)
+    stream = Stream(read_options, warnings.append)
     start = stream.initial() if positions is None else from_json(positions)
     splits = stream.plan(start, stream.latest(start)).splits
-    return Backlog(splits, tuple(dict.fromkeys(warnings)))
+    return Backlog(splits, tuple(dict.fromkeys(warnings)), read_options.times if positions is None else {})

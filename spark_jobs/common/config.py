@@ -7,14 +7,16 @@ misspelt key is worse than one that does not start.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from kafkalog_source.errors import nearest
 
 __all__ = ["ConfigError", "build", "load", "option_strings", "overlap", "refuse_output_over_input"]
 
@@ -64,7 +66,8 @@ def build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
     hints = get_type_hints(kind)
     for key in table:
         if key not in hints:
-            raise ConfigError(f"{where}: unknown key {key!r}{_suggestion(key, list(hints))}")
+            near = _suggestion(key, hints) or f"; the keys are {', '.join(hints)}"
+            raise ConfigError(f"{where}: unknown key {key!r}{near}")
     values = {key: _value(hints[key], value, f"{where}: {key}") for key, value in table.items()}
     for field in fields(kind):  # type: ignore[arg-type]
         required = field.default is MISSING and field.default_factory is MISSING
@@ -73,9 +76,9 @@ def build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
     return kind(**values)
 
 
-def _suggestion(key: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; the keys are {', '.join(known)}"
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    near = nearest(word, known)
+    return "" if near is None else f"; did you mean {near!r}?"
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
@@ -103,14 +106,16 @@ def _choice(choices: tuple[str, ...], value: object, where: str) -> str:
     for choice in choices:
         if value == choice:
             return choice
-    raise ConfigError(f"{where} must be one of {', '.join(choices)}, not {json.dumps(value, default=str)}")
+    near = _suggestion(value, choices) if isinstance(value, str) else ""
+    raise ConfigError(f"{where} must be one of {', '.join(choices)}, not {json.dumps(value, default=str)}{near}")
 
 
 def option_strings(table: Mapping[str, Any], where: str) -> dict[str, str]:
     """Return the reader's options as strings, as Spark takes them.
 
     A table becomes JSON (``startingOffsets = { orders = { 0 = 23 } }``), a list
-    of strings is joined by commas (``subscribe = ["a", "b"]``).
+    of strings is joined by commas (``subscribe = ["a", "b"]``), and a date or time
+    is text (``startingTimestamp = 2026-11-20``).
     """
     return {name: _option_string(value, f"{where}: {name}") for name, value in table.items()}
 
@@ -123,11 +128,13 @@ def _option_string(value: object, where: str) -> str:
             return "true" if value else "false"
         case int():
             return str(value)
+        case date():
+            return value.isoformat()
         case dict():
-            return json.dumps(value)
+            return json.dumps(value, default=str)
         case list() if all(isinstance(item, str) for item in value):
             return ",".join(value)
-    raise ConfigError(f"{where} must be a string, a number, true or false, a list of strings or a table")
+    raise ConfigError(f"{where} must be a string, a number, true or false, a time, a list of strings or a table")
 
 
 def refuse_output_over_input(inputs: Sequence[str], output: str) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from kafkalog_source import milliseconds
 from spark_jobs.common.config import ConfigError, option_strings
 from spark_jobs.common.plan import ReadPlan, plan_of
 
@@ -17,6 +19,7 @@ __all__ = ["JobInput", "add_input_flags", "input_with_flags"]
 
 # Paths in options would be read too, but escape the check that the output lies in no input.
 _NAMES_OF_PATHS = ("path", "paths")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PARAMETERS_OF_SCAN = ("columns", "threads")
 
 
@@ -45,6 +48,11 @@ class JobInput:
         kept = {name: value for name, value in self.options.items() if name.lower() not in names}
         return replace(self, options={**kept, **options})
 
+    def milliseconds(self, time: str) -> int:
+        """Convert a time as the reader does, with the options ``now`` and ``timeZone``."""
+        zone, now = self.option("timeZone", "UTC"), self.option("now", "now")
+        return milliseconds(time, now=_EPOCH + timedelta(milliseconds=milliseconds(now, zone=zone)), zone=zone)
+
     def plan(self) -> ReadPlan:
         """Plan the read without Spark, as Spark will."""
         return plan_of(self.paths, self.options)
@@ -64,7 +72,7 @@ def add_input_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def input_with_flags(source: JobInput, flags: argparse.Namespace) -> JobInput:
-    """Apply the flags on top of the config file.
+    """Apply the flags on top of the config file, and fix the time that relative times refer to.
 
     Raises
     ------
@@ -80,7 +88,8 @@ def input_with_flags(source: JobInput, flags: argparse.Namespace) -> JobInput:
             raise ConfigError(f"option {name} cannot be given here: give a PATH, or set input.paths in the config file")
         if name in _PARAMETERS_OF_SCAN:
             raise ConfigError(f"unknown option {name}: it is a parameter of scan(), which the job sets itself")
-    return source
+    # A job plans its input several times, and `-2h` must be the same time in all of them.
+    return source.with_options({"now": str(source.milliseconds("now"))})
 
 
 def _option_flags(pairs: Sequence[str]) -> dict[str, str]:

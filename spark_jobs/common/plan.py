@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kafkalog_source import Split, backlog, scan
@@ -51,12 +51,15 @@ class ReadPlan:
         Warnings of the reader.
     skipped : tuple of str
         Paths that were skipped, each with the reason.
+    times : dict
+        The times that bound the read, by option, in UTC.
     """
 
     topics: tuple[TopicPlan, ...]
     splits: int
     warnings: tuple[str, ...]
     skipped: tuple[str, ...]
+    times: dict[str, str] = field(default_factory=dict)
 
     @property
     def topics_counted_apart(self) -> tuple[str | None, ...]:
@@ -87,6 +90,7 @@ class ReadPlan:
             "splits": self.splits,
             "warnings": list(self.warnings),
             "skipped": list(self.skipped),
+            "times": self.times,
         }
 
 
@@ -114,6 +118,7 @@ def plan_of(paths: Sequence[str], options: Mapping[str, str]) -> ReadPlan:
         splits=len(splits),
         warnings=tuple(report["warnings"]),
         skipped=tuple(f"{each['path']}: {each['reason']}" for each in report["skipped"]),
+        times=report["times"],
     )
 
 
@@ -136,7 +141,9 @@ def plan_since(paths: Sequence[str], options: Mapping[str, str], start: object |
     """
     keywords: dict[str, Any] = dict(options)
     new = backlog(list(paths), start, **keywords)
-    return ReadPlan(topics=_by_topic(new.splits), splits=len(new.splits), warnings=new.warnings, skipped=())
+    return ReadPlan(
+        topics=_by_topic(new.splits), splits=len(new.splits), warnings=new.warnings, skipped=(), times=new.times
+    )
 
 
 def _by_topic(splits: Sequence[Split]) -> tuple[TopicPlan, ...]:
@@ -183,7 +190,9 @@ def print_plan(paths: Sequence[str], plan: ReadPlan, outcome: str, *, as_json: b
 
 
 def print_notes(plan: ReadPlan) -> None:
-    """Print the reader's warnings and the paths that it skipped."""
+    """Print the times that bound the read, the reader's warnings and the paths that it skipped."""
+    for option, time in plan.times.items():
+        print(f"{option}: {time}")
     for warning in plan.warnings:
         print(f"Note: {printable(warning)}")
     for path in plan.skipped:

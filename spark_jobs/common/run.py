@@ -9,13 +9,14 @@ errors of kafkalog, for the commands too.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, KafkaLogError, exit_status
+from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, KafkaLogError, did_you_mean, exit_status
 from spark_jobs.common.config import ConfigError, build, load
 from spark_jobs.common.errors import one_line, own_kind
 from spark_jobs.common.input import add_input_flags
@@ -29,13 +30,34 @@ T = TypeVar("T")
 D = TypeVar("D", bound="DataclassInstance")
 
 
+# The messages of argparse, which has no other interface to what was wrong.
+_UNKNOWN_FLAG = re.compile(r"unrecognized arguments:.*?(--[\w-]+)")
+_INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
+_FLAG = re.compile(r"--[\w-]+")
+_WORD = re.compile(r"[\w-]+")
+
+
 class JobError(Exception):
     """Failure of a job that is not an error of kafkalog or Spark; the exit code is 1."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that suggests the nearest flag or choice for a misspelt one."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error with the suggestion, and exit with 2."""
+        flag, choice = _UNKNOWN_FLAG.match(message), _INVALID_CHOICE.search(message)
+        question = None
+        if flag is not None:
+            question = did_you_mean(flag[1], _FLAG.findall(self.format_usage()))
+        elif choice is not None:
+            question = did_you_mean(choice[1], _WORD.findall(choice[2]))
+        super().error(f"{message}. {question}" if question else message)
+
+
 def job_parser(name: str, description: str) -> argparse.ArgumentParser:
     """Return a parser with the flags of all jobs: PATH, --config, --option, --dry-run, --json."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=name,
         description=description,
         epilog=f"Flags override the config file; conf/{name}.toml explains every key.",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from kafkalog_source import compacted_up_to
-from kafkalog_source.errors import printable
+from kafkalog_source import compacted_up_to, milliseconds
+from kafkalog_source.errors import OptionError, printable
 from spark_jobs.common.config import ConfigError
 from spark_jobs.common.input import JobInput
 from spark_jobs.common.reading import Partition, ranges_of
@@ -29,56 +29,54 @@ class Moment:
 
     Attributes
     ----------
-    time_us : int or None
-        Records up to this time, inclusive, belong to the table; microseconds since 1970.
+    time_ms : int or None
+        Records up to this time, inclusive, belong to the table; milliseconds since 1970.
     offsets : str or None
         Records below these offsets belong to the table; JSON as for ``endingOffsets``.
     """
 
-    time_us: int | None = None
+    time_ms: int | None = None
     offsets: str | None = None
 
     @property
     def text(self) -> str:
         """The moment as text."""
-        if self.time_us is not None:
-            return (_EPOCH + timedelta(microseconds=self.time_us)).isoformat().replace("+00:00", "Z")
+        if self.time_ms is not None:
+            time = _EPOCH + timedelta(milliseconds=self.time_ms)
+            return time.isoformat(timespec="milliseconds" if self.time_ms % 1000 else "seconds").replace("+00:00", "Z")
         return self.offsets or "end"
 
 
-def parse_moment(as_of: str, offsets: Mapping[str, str]) -> Moment:
+def parse_moment(
+    as_of: str, offsets: Mapping[str, str], to_milliseconds: Callable[[str], int] = milliseconds
+) -> Moment:
     """Parse ``as_of`` and ``as_of_offsets`` of the config.
 
     Parameters
     ----------
     as_of : str
-        ``end``, an ISO 8601 time with time zone, or milliseconds since 1970.
+        ``end``, or a time as the reader takes it.
     offsets : mapping
         By topic, JSON of offsets by partition.
+    to_milliseconds : callable
+        Converts the time.
 
     Raises
     ------
     ConfigError
-        If a time is invalid or has no zone, or both are given.
+        If a time is invalid, or both are given.
     """
     if as_of == "end":
         return Moment(offsets=_offsets_json(offsets) if offsets else None)
     if offsets:
         raise ConfigError("as_of and as_of_offsets are both given; remove one of them")
-    if as_of.isascii() and as_of.isdigit() and int(as_of) <= _LAST_MS:
-        return Moment(time_us=int(as_of) * 1000)
     try:
-        time = datetime.fromisoformat(as_of)
-    except ValueError as error:
-        raise ConfigError(
-            f"as_of {as_of!r} is neither end, nor a time such as 2026-01-31T12:00:00Z, nor milliseconds since 1970"
-        ) from error
-    if time.tzinfo is None:
-        raise ConfigError(f"as_of {as_of!r} has no time zone; append Z or an offset such as +02:00")
-    past = time - _EPOCH
-    if past.days < 0:
-        raise ConfigError(f"as_of {as_of!r} is before 1970")
-    return Moment(time_us=(past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds)
+        time_ms = to_milliseconds(as_of)
+    except OptionError as error:
+        raise ConfigError(f"as_of is neither end nor a time: {error}") from error
+    if time_ms > _LAST_MS:
+        raise ConfigError(f"as_of {as_of!r} is after the year 9999")
+    return Moment(time_ms=time_ms)
 
 
 def _offsets_json(offsets: Mapping[str, str]) -> str:
@@ -130,13 +128,13 @@ def _unknown_note(names: Sequence[str]) -> Iterator[str]:
 
 def _first_beyond(source: JobInput, moment: Moment) -> dict[Partition, int]:
     """Return the first offset that does not belong to the table, for the partitions that have one."""
-    if moment.time_us is None:
+    if moment.time_ms is None:
         places: dict[str, dict[str, int]] = json.loads(moment.offsets or "{}")
         found = {(topic, int(each)): offset for topic, offsets in places.items() for each, offset in offsets.items()}
         return {place: offset for place, offset in found.items() if offset >= 0}
-    # Found by the time indexes, without reading all records. Kafka's timestamps are milliseconds.
+    # Found by the time indexes, without reading all records.
     later: dict[str, Any] = {
-        "startingTimestamp": str(moment.time_us // 1000 + 1),
+        "startingTimestamp": str(moment.time_ms + 1),
         "startingOffsetsByTimestampStrategy": "latest",
     }
     return {place: low for place, (low, _) in ranges_of(source.with_options(later)).items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -51,6 +52,10 @@ def test_a_single_string_is_a_list_of_one() -> None:
             {"name": "n", "inner": {"choice": "three"}},
             'f: inner: choice must be one of one, two, not "three"',
         ),
+        (
+            {"name": "n", "inner": {"choice": "tow"}},
+            "f: inner: choice must be one of one, two, not \"tow\"; did you mean 'two'?",
+        ),
         ({"name": "n", "inner": {"chioce": "one"}}, "f: inner: unknown key 'chioce'; did you mean 'choice'?"),
     ],
 )
@@ -62,12 +67,16 @@ def test_what_makes_no_sense_is_refused_with_its_place(table: dict[str, object],
 
 def test_options_become_the_strings_that_spark_takes() -> None:
     table = {"a": "x", "b": True, "c": 7, "d": ["p", "q"], "e": {"t": {"0": 23}}}
+    table |= tomllib.loads("f = 2026-11-20\ng = 2026-11-20T14:30:00+01:00\nh = { t = { 0 = 2026-11-20T14:30:00Z } }")
     assert option_strings(table, "f") == {
         "a": "x",
         "b": "true",
         "c": "7",
         "d": "p,q",
         "e": '{"t": {"0": 23}}',
+        "f": "2026-11-20",
+        "g": "2026-11-20T14:30:00+01:00",
+        "h": '{"t": {"0": "2026-11-20 14:30:00+00:00"}}',
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -38,7 +39,7 @@ def test_flags_win_over_the_file_and_options_are_merged_whatever_their_case(tmp_
     config = config_file(Config, flags)
     assert config.input == JobInput(("a",), {"subscribe": "x,y", "mode": "PERMISSIVE"})
     merged = input_with_flags(config.input, flags)
-    assert merged == JobInput(("a",), {"subscribe": "x,y", "MODE": "FAILFAST"})
+    assert merged == JobInput(("a",), {"subscribe": "x,y", "MODE": "FAILFAST", "now": merged.option("now", "")})
     assert (merged.option("mode", "?"), merged.option("view", "records")) == ("FAILFAST", "records")
     other = job_parser("job", "A job.").parse_args(["--config", str(file), "b", "c"])
     assert input_with_flags(config.input, other).paths == ("b", "c")
@@ -57,6 +58,26 @@ def test_options_that_a_job_gives_itself_are_refused(option: str, message: str) 
     """A path among the options would be read, and escape the check that no output lies in an input."""
     flags = job_parser("job", "A job.").parse_args(["logs", "--option", option])
     with pytest.raises(ConfigError, match=message):
+        input_with_flags(JobInput(), flags)
+
+
+def test_relative_times_of_a_job_refer_to_one_time_in_all_its_reads() -> None:
+    flags = job_parser("job", "A job.").parse_args(["logs"])
+    source = input_with_flags(JobInput(), flags)
+    assert abs(int(source.option("now", "")) - time.time() * 1000) < 60_000
+    assert source.milliseconds("-2h") == int(source.option("now", "")) - 7_200_000
+
+
+def test_the_time_and_the_zone_of_a_job_can_be_given() -> None:
+    options = ["--option", "Now=2026-11-22T23:30Z", "--option", "timezone=Europe/Berlin"]
+    source = input_with_flags(JobInput(), job_parser("job", "A job.").parse_args(["logs", *options]))
+    assert source.option("now", "") == "1795390200000"
+    assert source.milliseconds("today") == 1_795_388_400_000
+
+
+def test_a_wrong_zone_of_a_job_is_refused() -> None:
+    flags = job_parser("job", "A job.").parse_args(["logs", "--option", "timeZone=Europe/Berln"])
+    with pytest.raises(OptionError, match=r"Did you mean Europe/Berlin\?"):
         input_with_flags(JobInput(), flags)
 
 

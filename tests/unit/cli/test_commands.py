@@ -249,6 +249,40 @@ def test_dump_tells_a_batch_that_the_end_of_the_log_cuts(kafkalog: Kafkalog, log
     assert run.err.startswith(f"kafkalog: warning: {segment}, position ")
 
 
+def test_dump_takes_places_and_shows_their_times_in_utc(kafkalog: Kafkalog, logs: Path) -> None:
+    arguments = ("--place", "orders:0@1..3", "--place", "__consumer_offsets@1970-01-01T01:00+01:00..1")
+    run = kafkalog("dump", logs, "--columns", "topic,partition,offset", *arguments)
+    assert run.out.splitlines() == ["__consumer_offsets-7@0", "orders-0@1", "orders-0@2"]
+    assert (run.status, run.err) == (0, "kafkalog: places=__consumer_offsets@1970-01-01T00:00:00Z..1\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--starting-timestamp", "1970-01-01T01:00+01:00"], ["startingTimestamp=1970-01-01T00:00:00Z"]),
+        (
+            ["--starting-timestamp", "1970-01-01T01:00", "--time-zone", "Europe/Berlin"],
+            ["startingTimestamp=1970-01-01T00:00:00Z"],
+        ),
+        (["--starting-timestamp", "0", "--ending-timestamp", "9999-01-01"], ["endingTimestamp=9999-01-01T00:00:00Z"]),
+        (["-o", "STARTINGTIMESTAMP=0"], []),
+    ],
+)
+def test_dump_shows_what_times_stand_for(kafkalog: Kafkalog, logs: Path, arguments: list[str], said: list[str]) -> None:
+    run = kafkalog("dump", logs / "orders-0", "--columns", "offset", *arguments)
+    assert run.out.splitlines()[0] == "offset=0"
+    assert run.err.splitlines() == [f"kafkalog: {each}" for each in said]
+
+
+@pytest.mark.parametrize("command", ["ls", "verify"])
+def test_whole_partitions_are_places_too(kafkalog: Kafkalog, logs: Path, command: str) -> None:
+    run = kafkalog(command, logs, "--place", "orders:1", "--json")
+    assert [(each["topic"], each["partition"]) for each in json.loads(run.out)["partitions"]] == [("orders", 1)]
+    refused = kafkalog(command, logs, "--place", "orders:1@5..")
+    assert (refused.status, refused.out) == (2, "")
+    assert f"{command} takes whole partitions, and no range of a place" in refused.err
+
+
 def test_dump_shows_the_columns_that_are_named(kafkalog: Kafkalog, logs: Path) -> None:
     run = kafkalog("dump", logs / "orders-0", "--columns", "offset,valueSize,compression", "--limit", "2")
     assert run.out.splitlines() == [
