@@ -10,9 +10,12 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kafkalog_source.format import METADATA_BOOTSTRAP
 from kafkalog_source.logdir import list_logs
+from kafkalog_source.logdir.access import entries
 from kafkalog_source.logdir.given_log_dirs import given_log_dirs
 from kafkalog_source.logdir.globs import expand
+from kafkalog_source.logdir.names import parse_partition
 from kafkalog_source.partition.offsets import PartitionOffsets
 from kafkalog_source.partition.splits import Split, SplitRange
 from kafkalog_source.planning.metadata_snapshots import snapshot_ranges
@@ -173,6 +176,8 @@ def find_copies(options: ReadOptions) -> list[Copy]:
     found: dict[str, Copy] = {}
     for path in options.paths:
         for given in expand(path, options.follow_symlinks):
+            if _is_only_formatted(given.path):
+                continue
             # Each on its own: several nodes have the same partition, which is an error for any other.
             listing = list_logs([given.path], wanted=options.wants, follow_symlinks=options.follow_symlinks)
             for log in listing.partitions:
@@ -187,6 +192,13 @@ def read_bootstrap(options: ReadOptions, columns: Sequence[str]) -> Iterator[pa.
     reader = make_reader(options, columns)
     for each in snapshot_ranges(given_log_dirs(options.paths, options.follow_symlinks), [])[:1]:
         yield from reader.read(Split((each,)))
+
+
+def _is_only_formatted(path: str) -> bool:
+    """Whether a log dir holds no partition yet, but what it was formatted with."""
+    if not os.path.isfile(os.path.join(path, METADATA_BOOTSTRAP)):
+        return False
+    return not any(parse_partition(entry.name) for entry in entries(path))
 
 
 def _copy(log: PartitionLog, options: ReadOptions) -> Copy:

@@ -17,7 +17,9 @@ from kafkalog_source.logdir.checkpoints import read_leader_epochs
 from kafkalog_source.logdir.names import LEADER_EPOCH_CHECKPOINT
 from kafkalog_source.logdir.properties import parse_properties
 from kafkalog_source.options.read_options import parse_options
+from kafkalog_source.partition.file_parts import CheckpointFile
 from kafkalog_source.segment.side_files.side_file import read_file
+from kafkalog_source.views.checkpoints import QUORUM_STATE, checkpoint_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,6 +59,8 @@ class ClusterState:
         The leader epoch of the last record.
     is_log_end : bool
         Whether it is the last offset on disk.
+    leader : int or None
+        The active controller in that epoch; None if it is not known.
     """
 
     image: ClusterImage
@@ -68,6 +72,7 @@ class ClusterState:
     timestamp_ms: int | None = None
     epoch: int | None = None
     is_log_end: bool = True
+    leader: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """One object: where it comes from, then the image."""
@@ -78,7 +83,7 @@ class ClusterState:
             "offset": self.offset,
             "timestampMs": self.timestamp_ms,
             "leaderEpoch": self.epoch,
-            "leader": self.image.leader,
+            "leader": self.leader,
             "isLogEnd": self.is_log_end,
             "committedOffset": self.snapshot_offset,
             "inTransaction": self.image.is_in_transaction,
@@ -133,6 +138,9 @@ def read_state(start: Start, cluster_id: str | None = None) -> ClusterState:
     state.is_log_end = copy.end <= state.offset + 1
     if state.image.leader is None and state.epoch is not None:
         _find_leader(state.image, copy, state.epoch)
+    state.leader = state.image.leader
+    if state.leader is None:
+        state.leader = _elected(copy, state.epoch)
     return state
 
 
@@ -177,6 +185,19 @@ def _find_leader(image: ClusterImage, copy: Copy, epoch: int) -> None:
     start = dict(read_leader_epochs(path)).get(epoch)
     if start is not None and start >= copy.offsets.earliest:
         _apply(ClusterState(image), copy.read_log(start, start + 1, _COLUMNS))
+
+
+def _elected(copy: Copy, epoch: int | None) -> int | None:
+    """The leader that this node knew of, if it is that of the epoch."""
+    path = os.path.join(copy.directory, QUORUM_STATE)
+    if epoch is None or not os.path.exists(path):
+        return None
+    file = CheckpointFile(None, None, path, os.path.getsize(path))
+    for rows in checkpoint_rows(file, lambda *_: True):
+        found = dict(zip(rows["name"], rows["value"], strict=True))
+        if found.get("leaderEpoch") == str(epoch):
+            return int(found.get("leaderId", -1))
+    return None
 
 
 def _from_bootstrap(batches: list[pa.RecordBatch], paths: Sequence[str], point: Point) -> ClusterState:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError, KafkaLogError, OptionError
 from kafkalog_source.format import MAX_OFFSET
+from kafkalog_source.options.times import iso_text
 from kafkalog_source.partition.time_offsets import offset_at_time
 
 if TYPE_CHECKING:
@@ -77,18 +78,23 @@ def _start(copy: Copy, point: Point) -> Start:
     first = None if copy.offsets is None else copy.offsets.earliest
     for snapshot in reversed(copy.snapshots):
         if snapshot.end_offset <= bound and _is_in_time(copy, snapshot, point):
-            if first is not None and first > snapshot.end_offset and bound > snapshot.end_offset:
-                raise DataLossError(
-                    "metadata records are missing after the nearest snapshot",
-                    file=snapshot.path,
-                    found=f"{first} as the first offset of the log",
-                    expected=f"{snapshot.end_offset} or less",
-                    remedy=f"Ask for offset {snapshot.end_offset - 1} with --at-offset",
-                )
+            needed = min(bound, copy.end)
+            if snapshot.end_offset < needed and (first is None or first > snapshot.end_offset):
+                raise _gap(snapshot, first, needed)
             return Start(copy, snapshot, snapshot.end_offset, bound)
     if first == 0 and bound > 0:
         return Start(copy, None, 0, bound)
     raise _too_early(copy, point)
+
+
+def _gap(snapshot: Snapshot, first: int | None, needed: int) -> DataLossError:
+    return DataLossError(
+        "the records of the metadata log after the nearest snapshot are missing",
+        file=snapshot.path,
+        found="no log" if first is None else f"a log that begins at offset {first}",
+        expected=f"the offsets {snapshot.end_offset} to {needed - 1}",
+        remedy=f"Ask for offset {snapshot.end_offset - 1} with --at-offset",
+    )
 
 
 def _bound(copy: Copy, point: Point) -> int:
@@ -126,17 +132,18 @@ def _too_early(copy: Copy, point: Point) -> KafkaLogError:
             found="no file of the form OFFSET-EPOCH.checkpoint",
             remedy="Give the whole directory, or another node's log dir too",
         )
-    if point.offset is not None:
-        name, found = "--at-offset", point.offset
-        expected = f"{0 if begins_at_zero or oldest is None else oldest.end_offset - 1} or more"
+    in_log = oldest is None or (begins_at_zero and oldest.end_offset > 0)
+    if point.time_ms is None:
+        name, found = "--at-offset", str(point.offset)
+        first = str(0 if in_log or oldest is None else max(0, oldest.end_offset - 1))
     else:
-        name, found = "--at", point.time_ms or 0
-        time = copy.first_time() if begins_at_zero or oldest is None else copy.snapshot_time(oldest)
-        expected = f"{time} (milliseconds since 1970-01-01 UTC) or later"
+        name, found = "--at", iso_text(point.time_ms)
+        time = copy.first_time() if in_log or oldest is None else copy.snapshot_time(oldest)
+        first = "a later time" if time is None else iso_text(time)
     return OptionError(
         f"{name} is before the metadata that is on disk",
         file=copy.log.path,
         found=found,
-        expected=expected,
+        expected=f"{first} or later",
         remedy="Older records are deleted once a snapshot holds what they made",
     )

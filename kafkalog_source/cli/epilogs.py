@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DUMP", "KAFKALOG", "LS", "MAN", "SALVAGE", "VERIFY"]
+__all__ = ["CLUSTER", "DUMP", "KAFKALOG", "LS", "MAN", "SALVAGE", "VERIFY"]
 
 KAFKALOG = """\
 examples:
@@ -10,6 +10,7 @@ examples:
   kafkalog dump /backup/broker-1/kafka-logs --subscribe orders --limit 10
   kafkalog verify /backup/broker-1/kafka-logs
   kafkalog salvage /backup/broker-1/kafka-logs /new/kafka-logs
+  kafkalog cluster /backup/controller-1/metadata --at yesterday
   kafkalog COMMAND --help
 
 exit status:
@@ -104,6 +105,39 @@ examples:
   kafkalog salvage /broken/kafka-logs /new/kafka-logs --json > report.json
   kafkalog salvage /broken/kafka-logs /new/partitions --topic-ids orders=0F8ErRbvS3aaKgTFBQzTpA
   kafka-topics --describe ... > ids; kafkalog salvage /broken/kafka-logs /new/partitions --topic-ids ids
+"""
+
+CLUSTER = """\
+The state is that of the nearest snapshot at or before the point that is asked
+for, and of the records of the metadata log after it. Records of a metadata
+transaction count once it has ended, those of an aborted one never. Passwords
+and keys are shown as (redacted) unless --include-secrets is given.
+
+Every broker and controller has a copy of the metadata log, in the directory
+__cluster_metadata-0 of its log dir, or of the one that metadata.log.dir names.
+If several copies are given, the one with the highest leader epoch and offset is
+read, or the next one if that does not reach back to the point.
+
+A metadata log does not record its high watermark: what a snapshot holds was
+committed, the last records may not have been. If the end of the log matters,
+read a controller's.
+
+TIME is a time such as 2026-11-20T14:30, yesterday or -2h, in UTC unless it has
+a zone, or milliseconds since 1970. The state is that before the first record
+of a later time. N is the last offset that counts.
+
+exit status:
+  0  done
+  1  the data is damaged, or records could not be applied; the others were
+  2  could not run: there is no metadata log, or it does not reach back to the
+     point that was asked for
+
+examples:
+  kafkalog cluster kafka-logs
+  kafkalog cluster kafka-logs --at 2026-11-20T14:30
+  kafkalog cluster kafka-logs --at -2h --json | jq '.topics[] | select(.name == "orders")'
+  kafkalog cluster /backup/*/metadata --at-offset 12345
+  diff <(kafkalog cluster kafka-logs --at yesterday) <(kafkalog cluster kafka-logs)
 """
 
 MAN = """\
