@@ -156,6 +156,19 @@ def _cluster(paths: Sequence[str], as_json: bool, at: str | None, at_offset: int
     return run(sys.stdout, paths, read_options(given), as_json=as_json, at=at, at_offset=at_offset)
 
 
+@kafkalog.command("transactions", epilog=epilogs.TRANSACTIONS, short_help="list transactions, and find hanging ones")
+@paths_argument
+@flag("--open", "only_open", "only open ones: which hang, since when, and what they hold back")
+@flag("--json", "as_json", "one JSON object")
+@topic_flags
+@generic_option
+def _transactions(paths: Sequence[str], only_open: bool, as_json: bool, **given: Any) -> int:
+    """List the transactions of the partitions in PATH by first offset."""
+    from kafkalog_source.cli.transactions import run
+
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, only_open=only_open)
+
+
 @kafkalog.command("man", epilog=epilogs.MAN, short_help="print the manual page")
 @click.pass_context
 def _man(context: click.Context) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CLUSTER", "DUMP", "KAFKALOG", "LS", "MAN", "SALVAGE", "VERIFY"]
+__all__ = ["CLUSTER", "DUMP", "KAFKALOG", "LS", "MAN", "SALVAGE", "TRANSACTIONS", "VERIFY"]
 
 KAFKALOG = """\
 examples:
@@ -138,6 +138,38 @@ examples:
   kafkalog cluster kafka-logs --at -2h --json | jq '.topics[] | select(.name == "orders")'
   kafkalog cluster /backup/*/metadata --at-offset 12345
   diff <(kafkalog cluster kafka-logs --at yesterday) <(kafkalog cluster kafka-logs)
+"""
+
+TRANSACTIONS = """\
+Kafka's own topics are included unless topics are chosen. With --open, STATE is
+
+  hanging   no coordinator is going to write the marker: it has the transaction
+            as complete, has it without this partition, or does not have it
+  ongoing   the coordinator waits for the producer
+  ending    the coordinator has decided, and has yet to write the marker
+  unknown   the coordinator's partition of __transaction_state is not in PATH
+
+as kafka-transactions.sh find-hanging decides it, which also waits until a
+transaction is older than its timeout can be. HELD BACK, given for the
+transaction that pins the last stable offset, is the number of offsets from
+there to the end of the log, which read_committed consumers do not get. AGE is
+that at the newest time that a broker wrote into the transactions and into
+__transaction_state.
+
+Give the log dirs of the broker that leads __transaction_state, too, or of all
+of a broker's disks. Nothing is sent to a cluster; the commands that abort a
+transaction are printed.
+
+exit status:
+  0  done, also if a transaction hangs
+  1  the data is damaged
+  2  could not run
+
+examples:
+  kafkalog transactions kafka-logs --open
+  kafkalog transactions kafka-logs --open --json | jq '.transactions[] | select(.verdict == "hanging")'
+  kafkalog transactions kafka-logs/orders-0
+  kafkalog transactions '/backup/disk*/kafka-logs' --subscribe orders
 """
 
 MAN = """\
