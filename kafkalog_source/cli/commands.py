@@ -145,10 +145,14 @@ def _salvage(
 @kafkalog.command("cluster", epilog=epilogs.CLUSTER, short_help="show the state of a cluster at a point in time")
 @paths_argument
 @flag("--json", "as_json", "one JSON object")
-@click.option("--at", metavar="TIME", help="the state at this time; by default that at the end of the log")
+@click.option(
+    "--at",
+    metavar="TIME",
+    help="the state at this time: 2026-11-20, 2026-11-20T14:30+01:00, yesterday, -2h, or milliseconds; in UTC "
+    "without a zone",
+)
 @click.option("--at-offset", metavar="N", type=click.IntRange(min=0), help="the state after the record at this offset")
 @flag("--include-secrets", "includeSecrets", "show passwords and keys; --json has those of users")
-@generic_option
 def _cluster(paths: Sequence[str], as_json: bool, at: str | None, at_offset: int | None, **given: Any) -> int:
     """Show topics, partitions, brokers, configs, ACLs, quotas and users as the metadata log in PATH has them."""
     from kafkalog_source.cli.cluster import run

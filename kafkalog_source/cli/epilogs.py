@@ -108,23 +108,23 @@ examples:
 """
 
 CLUSTER = """\
-The state is that of the nearest snapshot at or before the point that is asked
-for, and of the records of the metadata log after it. Records of a metadata
-transaction count once it has ended, those of an aborted one never. Passwords
-and keys are shown as (redacted) unless --include-secrets is given.
+Read are the nearest snapshot at or before the point that is asked for, and the
+records of the metadata log from there up to it; by default up to the end of the
+log. Records of a metadata transaction count once it has ended, and those of an
+aborted one never. Passwords and keys are shown as (redacted) unless
+--include-secrets is given.
 
 Every broker and controller has a copy of the metadata log, in the directory
 __cluster_metadata-0 of its log dir, or of the one that metadata.log.dir names.
 If several copies are given, the one with the highest leader epoch and offset is
 read, or the next one if that does not reach back to the point.
 
-A metadata log does not record its high watermark: what a snapshot holds was
-committed, the last records may not have been. If the end of the log matters,
-read a controller's.
+A metadata log does not record its high watermark. What a snapshot holds was
+committed; the last records of the log may not have been. A broker's copy may
+also lack the last records, such as those of its own shutdown.
 
-TIME is a time such as 2026-11-20T14:30, yesterday or -2h, in UTC unless it has
-a zone, or milliseconds since 1970. The state is that before the first record
-of a later time. N is the last offset that counts.
+With --at, the records before the first one of a later time count; with
+--at-offset, those up to this offset, which is included.
 
 exit status:
   0  done
@@ -149,16 +149,18 @@ Kafka's own topics are included unless topics are chosen. With --open, STATE is
   ending    the coordinator has decided, and has yet to write the marker
   unknown   the coordinator's partition of __transaction_state is not in PATH
 
-as kafka-transactions.sh find-hanging decides it, which also waits until a
-transaction is older than its timeout can be. HELD BACK, given for the
-transaction that pins the last stable offset, is the number of offsets from
-there to the end of the log, which read_committed consumers do not get. AGE is
-that at the newest time that a broker wrote into the transactions and into
-__transaction_state.
+This is the rule of kafka-transactions.sh find-hanging, which reports only
+transactions that are older than a maximum. The commands that abort a
+transaction are printed; nothing is sent to a cluster. A running coordinator may
+have decided since the files were copied: check with find-hanging first.
 
-Give the log dirs of the broker that leads __transaction_state, too, or of all
-of a broker's disks. Nothing is sent to a cluster; the commands that abort a
-transaction are printed.
+HELD BACK, given for the transaction that pins the last stable offset, is the
+number of offsets from there to the end of the log: read_committed consumers do
+not get them. AGE is the time from the first record of a transaction to the
+newest time that a broker wrote into a marker or into __transaction_state.
+
+PATH has to hold the coordinators' records. Give all log dirs of a broker, and
+the directories __transaction_state-N that it lacks from other brokers.
 
 exit status:
   0  done, also if a transaction hangs
