@@ -108,7 +108,8 @@ class ClusterImage:
     def _replay(self, record: MetadataRecord) -> None:
         handler = self._handlers.get(record.type or "")
         if record.value is None or handler is None:
-            reason = record.problem or "a record of this type is not expected in the metadata log"
+            missing = "it has no value" if handler else "a record of this type is not expected in the metadata log"
+            reason = record.problem or missing
             self._complain(record, reason)
             return
         try:

@@ -103,7 +103,7 @@ class Copy:
         """The time of the last record that a snapshot stands for, in milliseconds; None if it does not say."""
         for batch in self.read_snapshot(snapshot, ("recordType", "valueJson")):
             for row in batch.slice(0, 1).to_pylist():
-                if row["recordType"] == "SNAPSHOT_HEADER":
+                if row["recordType"] == "SNAPSHOT_HEADER" and row["valueJson"] is not None:
                     time: int = json.loads(row["valueJson"])["lastContainedLogTimestamp"]
                     # Of the snapshots that are written when a log dir is formatted.
                     return None if time <= 0 else time

@@ -52,7 +52,9 @@ public class Images {
             return;
         MetadataImage[] last = {image};
         var loader = new MetadataBatchLoader(new LogContext(), Time.SYSTEM,
-            (message, cause) -> new RuntimeException(message, cause),
+            (message, cause) -> {
+                throw new RuntimeException(message, cause);
+            },
             (delta, updated, manifest) -> last[0] = updated, (resource, name) -> true);
         loader.resetToImage(image);
         for (File segment : segments.values()) {

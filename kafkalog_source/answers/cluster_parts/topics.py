@@ -85,6 +85,9 @@ class Topics:
         if found is None:
             raise NotAppliedError(f"there is no partition {value['partitionId']} of topic {value['topicId']}")
         found.update({name: value[name] for name in (*_LISTS, *_ELR) if value.get(name) is not None})
+        if len(found["directories"]) != len(found["replicas"]):
+            # A record before version 1 changes replicas, and has no directories.
+            found["directories"] = [_MIGRATING] * len(found["replicas"])
         if value.get("leader", _LEADER_UNCHANGED) != _LEADER_UNCHANGED:
             # Also if it stays the same: each such record begins an epoch.
             found["leader"] = value["leader"]
@@ -101,7 +104,9 @@ class Topics:
             raise NotAppliedError(f"there is no topic {wanted}")
         for topic_id in ids:
             for found in self._partitions[topic_id].values():
-                found.update({name: [] for name in _ELR})
+                if any(found[name] for name in _ELR):
+                    found.update({name: [] for name in _ELR})
+                    found["partitionEpoch"] += 1
 
     def _name(self, topic_id: str) -> str:
         name = self._names.get(topic_id)
