@@ -23,6 +23,9 @@ _WITHOUT_EFFECT = (
     "SNAPSHOT_FOOTER",
 )
 
+_CONTROL_RECORDS = ("LEADER_CHANGE", "KRAFT_VERSION", "KRAFT_VOTERS")
+"""Those of KRaft itself, which belong to no metadata transaction."""
+
 
 @dataclass(frozen=True, slots=True)
 class MetadataRecord:
@@ -96,7 +99,7 @@ class ClusterImage:
             pending, self._pending = self._pending or [], None
             for each in pending:
                 self._replay(each)
-        elif self._pending is not None and record.type != "LEADER_CHANGE":
+        elif self._pending is not None and record.type not in _CONTROL_RECORDS:
             self._pending.append(record)
         else:
             self._replay(record)

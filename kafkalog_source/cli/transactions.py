@@ -83,7 +83,7 @@ def _advice(row: Transaction) -> Iterator[str]:
         condition = "" if row["verdict"] == "hanging" else ", if the coordinator does not have it"
         yield f"  to abort it{condition}:"
         for arguments, versions in ((row["abort"]["from30"], ""), (row["abort"]["before30"], "  # brokers before 3.0")):
-            yield f"    {_TOOL} {shlex.join(arguments)}{versions}"
+            yield printable(f"    {_TOOL} {shlex.join(arguments)}{versions}")
     elif row["verdict"] == "ongoing" and row["transactionTimeoutMs"] is not None:
         if (row["ageMs"] or 0) > row["transactionTimeoutMs"]:
             yield "  is older than its timeout: a running coordinator would have aborted it"

@@ -201,6 +201,17 @@ def test_what_an_aborted_metadata_transaction_holds_does_not_count() -> None:
     assert image.problems == []
 
 
+def test_control_records_belong_to_no_metadata_transaction() -> None:
+    elected = ("LEADER_CHANGE", {"leaderId": 2, "voters": [{"voterId": 2}, {"voterId": 1}]})
+    image = image_of(BEGIN, *CREATED, elected, ABORT)
+    assert image.leader == 2
+    assert [voter["id"] for voter in image.to_json()["voters"]] == [1, 2]
+    voters = [{"voterId": 5, "voterDirectoryId": "d", "endpoints": []}]
+    known = [("KRAFT_VERSION", {"kRaftVersion": 1}), ("KRAFT_VOTERS", {"voters": voters})]
+    found = image_of(BEGIN, *known, elected, ABORT).to_json()
+    assert (found["kraftVersion"], [voter["id"] for voter in found["voters"]]) == (1, [5])
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "missing"),
     [
