@@ -142,6 +142,37 @@ def _salvage(
     )
 
 
+@kafkalog.command("cluster", epilog=epilogs.CLUSTER, short_help="show the state of a cluster at a point in time")
+@paths_argument
+@flag("--json", "as_json", "one JSON object")
+@click.option(
+    "--at",
+    metavar="TIME",
+    help="the state at this time: 2026-11-20, 2026-11-20T14:30+01:00, yesterday, -2h, or milliseconds; in UTC "
+    "without a zone",
+)
+@click.option("--at-offset", metavar="N", type=click.IntRange(min=0), help="the state after the record at this offset")
+@flag("--include-secrets", "includeSecrets", "show passwords and keys; --json has those of users")
+def _cluster(paths: Sequence[str], as_json: bool, at: str | None, at_offset: int | None, **given: Any) -> int:
+    """Show topics, partitions, brokers, configs, ACLs, quotas and users as the metadata log in PATH has them."""
+    from kafkalog_source.cli.cluster import run
+
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, at=at, at_offset=at_offset)
+
+
+@kafkalog.command("transactions", epilog=epilogs.TRANSACTIONS, short_help="list transactions, and find hanging ones")
+@paths_argument
+@flag("--open", "only_open", "only open ones: which hang, since when, and what they hold back")
+@flag("--json", "as_json", "one JSON object")
+@topic_flags
+@generic_option
+def _transactions(paths: Sequence[str], only_open: bool, as_json: bool, **given: Any) -> int:
+    """List the transactions of the partitions in PATH by first offset."""
+    from kafkalog_source.cli.transactions import run
+
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, only_open=only_open)
+
+
 @kafkalog.command("man", epilog=epilogs.MAN, short_help="print the manual page")
 @click.pass_context
 def _man(context: click.Context) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DUMP", "KAFKALOG", "LS", "MAN", "SALVAGE", "VERIFY"]
+__all__ = ["CLUSTER", "DUMP", "KAFKALOG", "LS", "MAN", "SALVAGE", "TRANSACTIONS", "VERIFY"]
 
 KAFKALOG = """\
 examples:
@@ -10,6 +10,7 @@ examples:
   kafkalog dump /backup/broker-1/kafka-logs --subscribe orders --limit 10
   kafkalog verify /backup/broker-1/kafka-logs
   kafkalog salvage /backup/broker-1/kafka-logs /new/kafka-logs
+  kafkalog cluster /backup/controller-1/metadata --at yesterday
   kafkalog COMMAND --help
 
 exit status:
@@ -105,6 +106,73 @@ examples:
   kafkalog salvage /broken/kafka-logs /new/kafka-logs --json > report.json
   kafkalog salvage /broken/kafka-logs /new/partitions --topic-ids orders=0F8ErRbvS3aaKgTFBQzTpA
   kafka-topics --describe ... > ids; kafkalog salvage /broken/kafka-logs /new/partitions --topic-ids ids
+"""
+
+CLUSTER = """\
+Read are the nearest snapshot at or before the point that is asked for, and the
+records of the metadata log from there up to it; by default up to the end of the
+log. Records of a metadata transaction count once it has ended, and those of an
+aborted one never. Passwords and keys are shown as (redacted) unless
+--include-secrets is given.
+
+Every broker and controller has a copy of the metadata log, in the directory
+__cluster_metadata-0 of its log dir, or of the one that metadata.log.dir names.
+If several copies are given, the one with the highest leader epoch and offset is
+read, or the next one if that does not reach back to the point.
+
+A metadata log does not record its high watermark. What a snapshot holds was
+committed; the last records of the log may not have been. A broker's copy may
+also lack the last records, such as those of its own shutdown.
+
+With --at, the records before the first one of a later time count; with
+--at-offset, those up to this offset, which is included.
+
+exit status:
+  0  done
+  1  the data is damaged, or records could not be applied; the others were
+  2  could not run: there is no metadata log, or it does not reach back to the
+     point that was asked for
+
+examples:
+  kafkalog cluster kafka-logs
+  kafkalog cluster kafka-logs --at 2026-11-20T14:30
+  kafkalog cluster kafka-logs --at -2h --json | jq '.topics[] | select(.name == "orders")'
+  kafkalog cluster /backup/*/metadata --at-offset 12345
+  diff <(kafkalog cluster kafka-logs --at yesterday) <(kafkalog cluster kafka-logs)
+"""
+
+TRANSACTIONS = """\
+Kafka's own topics are included unless topics are chosen. With --open, STATE is
+
+  hanging   no coordinator is going to write the marker: it has the transaction
+            as complete, has it without this partition, or does not have it
+  ongoing   the coordinator waits for the producer
+  ending    the coordinator has decided, and has yet to write the marker
+  unknown   the coordinator's partition of __transaction_state is not in PATH
+
+This is the rule of kafka-transactions.sh find-hanging, which reports only
+transactions that are older than a maximum. The commands that abort a
+transaction are printed; nothing is sent to a cluster. A running coordinator may
+have decided since the files were copied: check with find-hanging first.
+
+HELD BACK, given for the transaction that pins the last stable offset, is the
+number of offsets from there to the end of the log: read_committed consumers do
+not get them. AGE is the time from the first record of a transaction to the
+newest time that a broker wrote into a marker or into __transaction_state.
+
+PATH has to hold the coordinators' records. Give all log dirs of a broker, and
+the directories __transaction_state-N that it lacks from other brokers.
+
+exit status:
+  0  done, also if a transaction hangs
+  1  the data is damaged
+  2  could not run
+
+examples:
+  kafkalog transactions kafka-logs --open
+  kafkalog transactions kafka-logs --open --json | jq '.transactions[] | select(.verdict == "hanging")'
+  kafkalog transactions kafka-logs/orders-0
+  kafkalog transactions '/backup/disk*/kafka-logs' --subscribe orders
 """
 
 MAN = """\

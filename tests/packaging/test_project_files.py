@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLE = ROOT / "spark_jobs" / "sample"
+SAMPLES = {"sample": ["kafka-logs"], "sample-groups": ["disk1", "disk2"]}
+"""The log dirs of each sample, below `spark_jobs`."""
 TOP_LEVEL = {
     "CHANGELOG.md",
     "LICENSE",
@@ -144,8 +145,10 @@ def test_compiled_modules_have_stubs() -> None:
     ] == []
 
 
-def test_sample_is_what_its_list_says() -> None:
-    listed = dict(reversed(line.split("  ")) for line in (SAMPLE / "SHA256SUMS").read_text().splitlines())
-    files = [path for path in (SAMPLE / "kafka-logs").rglob("*") if path.is_file()]
-    found = {str(path.relative_to(SAMPLE)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_are_what_their_lists_say(name: str) -> None:
+    sample = ROOT / "spark_jobs" / name
+    listed = dict(reversed(line.split("  ")) for line in (sample / "SHA256SUMS").read_text().splitlines())
+    files = [path for log_dir in SAMPLES[name] for path in (sample / log_dir).rglob("*") if path.is_file()]
+    found = {str(path.relative_to(sample)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     assert found == listed

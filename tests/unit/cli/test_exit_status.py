@@ -15,7 +15,7 @@ from tests.unit.salvage.conftest import flip
 from tests.unit.salvage.conftest import logs as logs  # a fixture: a log dir with the metadata of its cluster
 
 Kafkalog = Callable[..., Run]
-COMMANDS = ("ls", "dump", "verify", "salvage")
+COMMANDS = ("ls", "dump", "verify", "salvage", "cluster", "transactions")
 SEGMENT = "orders-0/00000000000000000000.log"
 
 
@@ -53,7 +53,10 @@ def test_a_segment_that_may_not_be_read(
     run_all: Callable[[Path], dict[str, Run]], logs: Path, monkeypatch: pytest.MonkeyPatch, given: str
 ) -> None:
     deny(logs / SEGMENT, monkeypatch)
-    for command, run in run_all(logs / given).items():
+    runs = run_all(logs / given)
+    # It reads no other segments than those of the metadata log.
+    assert runs.pop("cluster").status == (NOT_RUN if given else BAD_DATA)
+    for command, run in runs.items():
         assert run.status == NOT_RUN, command
         if command != "salvage" or not given:
             assert f"{logs / SEGMENT}: permission denied" in run.out + run.err

@@ -1,0 +1,1 @@
+"""Answers about a cluster, by several views of its log directories together."""

@@ -1,0 +1,1 @@
+"""What a cluster image holds: a module for each kind of thing, with the records that change it."""
