@@ -294,5 +294,5 @@ def _notes(offset: int | None, commit: Commit | None, log: LogEnd | None) -> lis
     if offset is not None and log.end is not None and offset > log.end:
         notes.append("above the log end")
     if offset is not None and log.start is not None and offset < log.start:
-        notes.append(f"below the log start {log.start}")
+        notes.append(f"below {log.start}, the first offset on disk")
     return notes

@@ -28,7 +28,7 @@ class LogEnd:
     Attributes
     ----------
     start : int or None
-        The log start offset; None if a time was asked for, since that of then is not known.
+        The first offset on disk that is not deleted; None if a time was asked for, since that of then is not known.
     end : int or None
         The offset after the last record, at the time asked for; None if that is unknown.
     high_watermark : int or None

@@ -148,7 +148,7 @@ def _position_object(position: Position) -> dict[str, object]:
         "topic": position.topic,
         "partition": position.partition,
         "committedOffset": position.offset,
-        "logStartOffset": None if log is None else log.start,
+        "firstOffset": None if log is None else log.start,
         "logEndOffset": None if log is None else log.end,
         "highWatermark": None if log is None else log.high_watermark,
         "lag": position.lag,

@@ -92,7 +92,7 @@ def test_offsets_outside_of_the_log_are_marked(tmp_path: Path) -> None:
     write_topic(tmp_path, start=10)
     found = {name: group.positions[0] for name, group in groups(tmp_path).items()}
     assert (found["ahead"].notes, found["ahead"].lag) == (("above the log end",), -5)
-    assert (found["behind"].notes, found["behind"].lag) == (("below the log start 10",), 17)
+    assert (found["behind"].notes, found["behind"].lag) == (("below 10, the first offset on disk",), 17)
 
 
 def test_a_commit_for_a_topic_that_was_created_again_has_no_lag(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_json_has_the_names_of_the_views(kafkalog: Kafkalog) -> None:
         "topic": "in-b",
         "partition": 0,
         "committedOffset": 30,
-        "logStartOffset": None,
+        "firstOffset": None,
         "logEndOffset": 30,
         "highWatermark": 30,
         "lag": 0,
