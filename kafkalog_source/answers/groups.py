@@ -14,6 +14,7 @@ from kafkalog_source.answers.share_positions import TOPIC as SHARE_TOPIC
 from kafkalog_source.answers.share_positions import SharePosition, read_share_positions
 from kafkalog_source.errors import LogDirError, OptionError, counted, printable
 from kafkalog_source.options.read_options import ReadOptions, parse_options
+from kafkalog_source.partition.moved_files import until_files_stay
 
 __all__ = ["GroupAnswer", "GroupsAnswer", "Position", "groups_at"]
 
@@ -140,16 +141,23 @@ def groups_at(
         If no partition of ``__consumer_offsets`` is in the paths, or a named group is not in those that are.
     """
     options = _checked(paths, given)
+    # A broker that is running removes segments while their ends are looked up.
+    return until_files_stay(lambda: _groups_at(options, given, at_ms, names), options.paths)
+
+
+def _groups_at(
+    options: ReadOptions, given: Mapping[str, Any], at_ms: int | None, names: Collection[str]
+) -> GroupsAnswer:
     logs = read_log_ends(options, at_ms)
-    if not logs.paths_of(TOPIC):
+    if not logs.partitions_of(TOPIC):
         raise _without_offsets(options)
     records = read_groups(logs.paths_of(TOPIC), given, at_ms)
     warnings = [*records.warnings]
-    groups = _chosen(records, names)
+    groups = _chosen(records, logs.partitions_of(TOPIC), names)
     positions: dict[tuple[str, str, int], SharePosition] = {}
     undecoded = records.undecoded
     if any(group.type == "share" for group in groups):
-        if logs.paths_of(SHARE_TOPIC):
+        if logs.partitions_of(SHARE_TOPIC):
             positions, more = read_share_positions(logs.paths_of(SHARE_TOPIC), given, at_ms)
             undecoded += more
         else:
@@ -159,7 +167,7 @@ def groups_at(
     latest = max(records.last_us.values(), default=0)
     found = _Joined(logs, positions, latest if at_ms is None else at_ms * 1000).answers(groups)
     warnings += [*logs.warnings, *_left_out(records, undecoded)]
-    return GroupsAnswer(found, sorted(records.partitions), warnings, undecoded)
+    return GroupsAnswer(found, logs.partitions_of(TOPIC), warnings, undecoded)
 
 
 def _checked(paths: Sequence[str], given: Mapping[str, Any]) -> ReadOptions:
@@ -182,7 +190,7 @@ def _without_offsets(options: ReadOptions) -> LogDirError:
     )
 
 
-def _chosen(records: GroupRecords, names: Collection[str]) -> list[Group]:
+def _chosen(records: GroupRecords, partitions: Sequence[int], names: Collection[str]) -> list[Group]:
     """The groups that exist, by name; the later one if partitions were added and it is in two of them."""
     found: dict[str, Group] = {}
     for groups in records.partitions.values():
@@ -192,10 +200,10 @@ def _chosen(records: GroupRecords, names: Collection[str]) -> list[Group]:
                 found[name] = group
     missing = [printable(name) for name in names if name not in found]
     if missing:
-        there = ", ".join(map(str, sorted(records.partitions)))
+        there = ", ".join(map(str, partitions))
         raise LogDirError(
             f"no group {', '.join(missing)} in the partitions of {TOPIC} that are here",
-            found=f"{counted(len(records.partitions), 'partition')}: {there}",
+            found=f"{counted(len(partitions), 'partition')}: {there}",
             remedy="A group is in one partition, chosen by its name: give the log dirs of the brokers with the others",
         )
     return [found[name] for name in sorted(found)]
@@ -222,14 +230,17 @@ class _Joined:
 
     def __init__(self, logs: LogEnds, share: Mapping[tuple[str, str, int], SharePosition], now_us: int) -> None:
         self._logs = logs
-        self._share = share
         self._now_us = now_us
+        self._share: dict[str, dict[tuple[str, int], SharePosition]] = {}
+        for (group, topic_id, partition), position in share.items():
+            self._share.setdefault(group, {})[topic_id, partition] = position
 
     def answers(self, groups: Sequence[Group]) -> list[GroupAnswer]:
         """The answer about each group."""
-        names = self._logs.topic_names()
+        names: dict[str, str] = {}
         for group in groups:
-            names = named_topics(group) | names
+            names.update(named_topics(group))
+        names.update(self._logs.topic_names())
         return [self._answer(group, names) for group in groups]
 
     def _answer(self, group: Group, names: Mapping[str, str]) -> GroupAnswer:
@@ -240,9 +251,8 @@ class _Joined:
             for topic, partitions in member.assigned.items()
             for partition in partitions
         }
-        shared = {
-            (names.get(topic, topic), n): each for (name, topic, n), each in self._share.items() if name == group.name
-        }
+        share = self._share.get(group.name, {})
+        shared = {(names.get(topic_id, topic_id), partition): each for (topic_id, partition), each in share.items()}
         places = sorted({*group.commits, *owners, *shared})
         classic = group.parts.get(("classic", "METADATA"), {})
         return GroupAnswer(

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.logdir import list_logs
 from kafkalog_source.logdir.topic_id import topic_id_of
-from kafkalog_source.partition.moved_files import until_files_stay
 from kafkalog_source.partition.offsets import PartitionOffsets
 from kafkalog_source.partition.time_offsets import offset_at_time
+from kafkalog_source.reporting.damage_modes import goes_on_behind_damage
+from kafkalog_source.segment.damage.description import Kind, raise_damage
 
 if TYPE_CHECKING:
     from kafkalog_source.logdir import PartitionLog
     from kafkalog_source.options.read_options import ReadOptions
+    from kafkalog_source.segment.damage.description import Damage
 
 __all__ = ["LogEnd", "LogEnds", "read_log_ends"]
 
@@ -59,7 +61,7 @@ class LogEnds:
     Attributes
     ----------
     warnings : list of str
-        Topic ids that cannot be read.
+        Topic ids that cannot be read, high watermarks that are not known, and damage that was passed over.
     """
 
     def __init__(self, listed: dict[tuple[str, int], PartitionLog], options: ReadOptions, at_ms: int | None) -> None:
@@ -67,6 +69,7 @@ class LogEnds:
         self._options = options
         self._at_ms = at_ms
         self._ids: dict[str, str | None] = {}
+        self._ends: dict[tuple[str, int], LogEnd | None] = {}
         self.warnings: list[str] = []
 
     def of(self, topic: str, partition: int) -> LogEnd | None:
@@ -75,15 +78,17 @@ class LogEnds:
         Raises
         ------
         KafkaLogError
-            If its files cannot be read.
+            If its files cannot be read, or are damaged and the mode is FAILFAST.
         """
-        log = self._logs.get((topic, partition))
-        if log is None or not log.segments:
-            return None
-        offsets = PartitionOffsets(log, self._options.include_deleted)
-        end, problem = _end(offsets, self._at_ms, self._options)
-        start = offsets.earliest if self._at_ms is None else None
-        return LogEnd(start, end, log.high_watermark, self.topic_id(log), problem)
+        place = (topic, partition)
+        if place not in self._ends:
+            log = self._logs.get(place)
+            self._ends[place] = self._look_up(log) if log is not None and log.segments else None
+        return self._ends[place]
+
+    def partitions_of(self, topic: str) -> list[int]:
+        """The partitions of a topic in the paths."""
+        return sorted(partition for name, partition in self._logs if name == topic)
 
     def paths_of(self, topic: str) -> list[str]:
         """The directories of a topic's partitions, or the segments that were given by their own paths."""
@@ -108,6 +113,43 @@ class LogEnds:
                 self._ids[log.path] = None
         return self._ids[log.path]
 
+    def _look_up(self, log: PartitionLog) -> LogEnd:
+        offsets = PartitionOffsets(log)
+        end, problem = self._end_of(offsets)
+        start = offsets.earliest if self._at_ms is None else None
+        return LogEnd(start, end, log.high_watermark, self.topic_id(log), problem)
+
+    def _end_of(self, offsets: PartitionOffsets) -> tuple[int | None, str | None]:
+        """The end of a log, or why it is unknown."""
+        end = self._readable_end(offsets)
+        if self._at_ms is None or end == offsets.earliest:
+            return end, None
+        later = offset_at_time(offsets, self._at_ms + 1, self._options, self._on_damage)
+        if later is None:
+            if offset_at_time(offsets, _ANY_TIME, self._options, self._on_damage) is None:
+                return None, "its records have no timestamps"
+            return end, None
+        if later == offsets.earliest > 0:
+            return None, "its records of that time are deleted"
+        return min(later, end), None
+
+    def _readable_end(self, offsets: PartitionOffsets) -> int:
+        if self._options.read_up_to != "highWatermark":
+            return offsets.latest
+        if offsets.log.high_watermark is None:
+            name = f"{offsets.log.topic}-{offsets.log.partition}"
+            self.warnings.append(f"the high watermark of {name} is unknown: lag is counted to the end of its log")
+            return offsets.latest
+        return min(offsets.latest, offsets.log.high_watermark)
+
+    def _on_damage(self, damage: Damage) -> None:
+        if not goes_on_behind_damage(self._options):
+            raise_damage(damage)
+            return
+        warning = f"{damage.to_text()}; records of the wanted time may be lost there"
+        if damage.kind is not Kind.TORN and warning not in self.warnings:
+            self.warnings.append(warning)
+
 
 def read_log_ends(options: ReadOptions, at_ms: int | None) -> LogEnds:
     """List the partitions in the paths of a read.
@@ -117,34 +159,10 @@ def read_log_ends(options: ReadOptions, at_ms: int | None) -> LogEnds:
     LogDirError
         As from `list_logs`.
     """
-    listing = until_files_stay(
-        lambda: list_logs(
-            options.paths,
-            wanted=lambda *_: True,
-            follow_symlinks=options.follow_symlinks,
-        ),
-        options.paths,
-    )
+    listing = list_logs(options.paths, wanted=lambda *_: True, follow_symlinks=options.follow_symlinks)
     listed = {
         (log.topic, log.partition): log
         for log in listing.partitions
         if log.topic is not None and log.partition is not None
     }
     return LogEnds(listed, options, at_ms)
-
-
-def _end(offsets: PartitionOffsets, at_ms: int | None, options: ReadOptions) -> tuple[int | None, str | None]:
-    """The end of a log, or why it is unknown."""
-    end = offsets.latest
-    if options.read_up_to == "highWatermark" and offsets.log.high_watermark is not None:
-        end = min(end, offsets.log.high_watermark)
-    if at_ms is None or end == offsets.earliest:
-        return end, None
-    later = offset_at_time(offsets, at_ms + 1, options)
-    if later is None:
-        if offset_at_time(offsets, _ANY_TIME, options) is None:
-            return None, "its records have no timestamps"
-        return end, None
-    if later == offsets.earliest > 0:
-        return None, "its records of that time are deleted"
-    return min(later, end), None

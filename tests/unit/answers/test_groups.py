@@ -269,3 +269,45 @@ def test_a_damaged_topic_id_is_a_warning(tmp_path: Path) -> None:
     answer = groups_at([str(tmp_path)], {})
     assert [group.lag for group in answer.groups] == [7]
     assert [text for text in answer.warnings if "The topic id is unknown" in text]
+
+
+def test_damage_in_a_consumed_topic_goes_by_mode(tmp_path: Path) -> None:
+    write_offsets(tmp_path, commit("g", "orders", 0, 1))
+    write_topic(tmp_path)
+    log = tmp_path / "orders-0" / f"{0:020d}.log"
+    whole = bytearray(log.read_bytes())
+    whole[70] ^= 1
+    log.write_bytes(whole)
+    assert only(tmp_path).lag == 9
+    with pytest.raises(CorruptBatchError):
+        only(tmp_path, at_ms=TIME + 5000)
+    answer = groups_at([str(tmp_path)], {"mode": "DROPMALFORMED"}, at_ms=TIME + 5000)
+    assert answer.groups[0].lag == 5
+    assert [text for text in answer.warnings if "records of the wanted time may be lost there" in text]
+
+
+def test_a_high_watermark_that_is_not_known_is_a_warning(tmp_path: Path) -> None:
+    write_offsets(tmp_path, commit("g", "orders", 0, 1), commit("h", "orders", 0, 2))
+    write_topic(tmp_path)
+    answer = groups_at([str(tmp_path)], {"readUpTo": "highWatermark"})
+    assert [group.lag for group in answer.groups] == [9, 8]
+    wanted = "the high watermark of orders-0 is unknown: lag is counted to the end of its log"
+    assert answer.warnings.count(wanted) == 1
+
+
+def test_before_the_first_record_there_is_no_group(tmp_path: Path) -> None:
+    write_offsets(tmp_path, commit("g", "orders", 0, 1))
+    answer = groups_at([str(tmp_path)], {}, at_ms=TIME - 1)
+    assert (answer.groups, answer.partitions) == ([], [0])
+
+
+def test_assigned_partitions_have_the_names_of_topics_on_disk() -> None:
+    """The records of a consumer group have only topic ids; commits and partition.metadata have the names."""
+    paths = [str(SAMPLE / disk) for disk in ("disk1", "disk2")]
+    (group,) = groups_at(paths, {}, at_ms=1_795_320_798_000, names=["duo"]).groups
+    assert [member.assigned for member in group.members] == [{"in-b": [0], "in-a": [0, 1, 2]}, {}]
+    (group,) = groups_at(
+        [str(SAMPLE / "disk2" / "__consumer_offsets-0")], {}, at_ms=1_795_320_798_000, names=["duo"]
+    ).groups
+    topics = {topic for member in group.members for topic in member.assigned}
+    assert topics == {"mgJTSObGRXypApK3ysXLyQ", "X9T5pAOISoix6_kX4MaRaQ"}
