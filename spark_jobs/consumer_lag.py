@@ -176,12 +176,7 @@ def _run(config: Config, moments: _Moments, plan: ReadPlan, *, as_json: bool) ->
     with job_session("consumer_lag", {}, at_start={**sink_settings(config.output), **config.spark}) as spark:
         check_sink(spark, config.output)
         with left_out_before_errors(spark, config.input, "consumer_lag"):
-            commits = _commits(spark, config).persist()
-            try:
-                write_sink(_history(spark, config.input, commits, moments), config.output, (), order_by=COLUMNS[:4])
-                counted = commits.count()
-            finally:
-                commits.unpersist()
+            counted = _write(spark, config, moments)
         groups = _by_group(read_sink(spark, config.output))
     summary = {
         "input": list(config.input.paths),
@@ -201,15 +196,27 @@ def _run(config: Config, moments: _Moments, plan: ReadPlan, *, as_json: bool) ->
         _print_summary(plan, summary)
 
 
+def _write(spark: SparkSession, config: Config, moments: _Moments) -> int:
+    """Write the table, and return the number of commits."""
+    kept: list[DataFrame] = [_commits(spark, config).persist()]
+    try:
+        write_sink(_history(spark, config.input, kept, moments), config.output, (), order_by=COLUMNS[:4])
+        return kept[0].count()
+    finally:
+        for frame in kept:
+            frame.unpersist()
+
+
 def _commits(spark: SparkSession, config: Config) -> DataFrame:
     records = config.input.with_options({"view": "consumer_offsets"}).frame(spark, COMMITS_SCHEMA)
     return with_their_ends(committed_offsets(records, config.lag.groups))
 
 
-def _history(spark: SparkSession, source: JobInput, commits: DataFrame, moments: _Moments) -> DataFrame:
-    """Make the table."""
+def _history(spark: SparkSession, source: JobInput, kept: list[DataFrame], moments: _Moments) -> DataFrame:
+    """Make the table of the commits in `kept`, to which another frame that is read several times is added."""
     from pyspark.sql import functions as F
 
+    (commits,) = kept
     topics = [row["topic"] for row in commits.select("topic").distinct().collect()]
     # Without any topic, one that cannot exist: nothing but the commits, of which there are none, is to be read.
     wanted = {"subscribePattern": pattern_of(topics) or "(?!)"}
@@ -217,9 +224,10 @@ def _history(spark: SparkSession, source: JobInput, commits: DataFrame, moments:
     lenient = {"failOnDataLoss": source.option("failOnDataLoss", "false")}
     batches = source.with_options({**wanted, **lenient, "view": "batches"}).frame(spark, BATCHES_SCHEMA)
     # A view of files takes no option that is about records.
-    kept = {name: value for name, value in source.options.items() if name.lower() in _OF_FILES}
-    properties = replace(source, options={**kept, **wanted, "view": "checkpoints"}).frame(spark, IDS_SCHEMA)
-    steps = log_steps(batches.where(F.col("topic").isin(*topics)))
+    of_files = {name: value for name, value in source.options.items() if name.lower() in _OF_FILES}
+    properties = replace(source, options={**of_files, **wanted, "view": "checkpoints"}).frame(spark, IDS_SCHEMA)
+    steps = log_steps(batches.where(F.col("topic").isin(*topics))).persist()
+    kept.append(steps)
     if moments.interval is None:
         rows = at_each_commit(commits)
     else:
