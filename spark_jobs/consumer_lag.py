@@ -52,6 +52,7 @@ _REFUSED = {
     "subscribe": _CHOSEN,
     "subscribePattern": _CHOSEN,
     "assign": _CHOSEN,
+    "places": _CHOSEN,
     "startingOffsets": _WHOLE,
     "startingTimestamp": _WHOLE,
     "startingOffsetsByTimestamp": _WHOLE,
@@ -123,9 +124,8 @@ def _parser() -> argparse.ArgumentParser:
 def _job(flags: argparse.Namespace) -> None:
     config = _config(flags)
     settings = config.lag
-    moments = _Moments(
-        parse_interval(settings.every), parse_time("since", settings.since), parse_time("until", settings.until)
-    )
+    bounds = (parse_time(name, text, config.input.milliseconds) for name, text in _bounds(settings))
+    moments = _Moments(parse_interval(settings.every), *bounds)
     source = config.input.with_options({"view": "consumer_offsets"})
     plan = source.plan()
     if not plan.topics:
@@ -138,6 +138,10 @@ def _job(flags: argparse.Namespace) -> None:
         print_plan(source.paths, plan, outcome, as_json=flags.json)
         return
     _run(config, moments, plan, as_json=flags.json)
+
+
+def _bounds(settings: Lag) -> tuple[tuple[str, str], ...]:
+    return (("since", settings.since), ("until", settings.until))
 
 
 def _config(flags: argparse.Namespace) -> Config:

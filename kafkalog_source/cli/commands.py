@@ -111,13 +111,15 @@ def _verify(paths: Sequence[str], as_json: bool, threads: int | None, **given: A
     help="the groups of that time: 2026-11-20, 2026-11-20T14:30+01:00, yesterday, -2h, or milliseconds; in UTC "
     "without a zone",
 )
+@click.option("--time-zone", "zone", metavar="ZONE", default="UTC", help="the zone of a TIME without one")
 @click.option("--group", "names", metavar="NAME", multiple=True, help="only this group; may be repeated")
 @generic_option
-def _groups(paths: Sequence[str], as_json: bool, at: str | None, names: Sequence[str], **given: Any) -> int:
+def _groups(paths: Sequence[str], as_json: bool, at: str | None, zone: str, names: Sequence[str], **given: Any) -> int:
     """Show the groups in PATH: their members, committed offsets and lag, now or at a time."""
     from kafkalog_source.cli.groups import run
 
-    return run(sys.stdout, paths, read_options(given), as_json=as_json, at=at, names=names)
+    at_ms = None if at is None else kafkalog_source.milliseconds(at, zone=zone)
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, at_ms=at_ms, names=names)
 
 
 @kafkalog.command(

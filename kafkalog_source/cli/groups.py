@@ -10,7 +10,6 @@ from kafkalog_source.answers.groups import GroupAnswer, GroupsAnswer, Position, 
 from kafkalog_source.cli.cells import iso_utc
 from kafkalog_source.cli.text import complain, json_line, table
 from kafkalog_source.errors import BAD_DATA, DONE, counted, printable
-from kafkalog_source.options.times import milliseconds
 
 __all__ = ["run"]
 
@@ -35,11 +34,10 @@ def run(
     given: Mapping[str, Any],
     *,
     as_json: bool,
-    at: str | None,
+    at_ms: int | None,
     names: Sequence[str],
 ) -> int:
     """Write the groups as text or as one JSON object, and return the exit status."""
-    at_ms = None if at is None else milliseconds(at)
     answer = groups_at(paths, given, at_ms=at_ms, names=names)
     for warning in answer.warnings:
         complain(f"warning: {warning}")

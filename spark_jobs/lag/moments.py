@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from kafkalog_source import milliseconds
 from kafkalog_source.errors import OptionError
 from spark_jobs.common.config import ConfigError
 
@@ -31,8 +31,8 @@ def parse_interval(text: str) -> int | None:
     return seconds
 
 
-def parse_time(name: str, text: str) -> int | None:
-    """Convert a time into milliseconds since 1970; None if it is empty.
+def parse_time(name: str, text: str, milliseconds: Callable[[str], int]) -> int | None:
+    """Convert a time into milliseconds since 1970 by the given function; None if it is empty.
 
     Raises
     ------

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
+from kafkalog_source import milliseconds
 from kafkalog_source.answers.groups import groups_at
 from spark_jobs.common.config import ConfigError, build, load
 from spark_jobs.consumer_lag import Config, main
@@ -206,9 +207,9 @@ def test_without_groups_on_disk_the_error_says_what_is_needed(
 
 def test_intervals_and_times() -> None:
     assert [parse_interval(text) for text in ("commit", "30s", "5m", "1h", "1d")] == [None, 30, 300, 3600, 86_400]
-    assert (parse_time("since", ""), parse_time("since", "2026-11-20")) == (None, 1_795_132_800_000)
+    assert [parse_time("since", text, milliseconds) for text in ("", "2026-11-20")] == [None, 1_795_132_800_000]
     with pytest.raises(ConfigError, match="until: "):
-        parse_time("until", "2026-13-01")
+        parse_time("until", "2026-13-01", milliseconds)
 
 
 def test_topics_are_matched_by_their_whole_names() -> None:

@@ -49,6 +49,11 @@ def test_members_and_what_is_assigned_to_them_at_a_time(kafkalog: Kafkalog, at: 
     assert last == "1 group at 2026-11-22T04:13:18.000Z, read from 2 partitions of __consumer_offsets"
 
 
+def test_a_time_without_a_zone_is_in_the_zone_given(kafkalog: Kafkalog) -> None:
+    run = kafkalog("groups", *DISKS, "--at", "2026-11-22T05:13:18", "--time-zone", "Europe/Berlin")
+    assert run.out.splitlines()[-1].startswith("4 groups at 2026-11-22T04:13:18.000Z")
+
+
 def test_json_has_the_names_of_the_views(kafkalog: Kafkalog) -> None:
     run = kafkalog("groups", *DISKS, "--at", "2026-11-22T04:13:27.500Z", "--group", "upgraded", "--json")
     document = json.loads(run.out)
