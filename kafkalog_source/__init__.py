@@ -3,6 +3,7 @@
 Data flows upwards, and each layer imports only those below it:
 
 - `spark`, `cli`: the Spark data source; the command.
+- `answers`: answers about a cluster, out of several views.
 - `streaming`, `verifying`, `salvage`: micro-batches; checks of log dirs; a new log dir from a damaged one.
 - `reading`: splits → record batches, threads, `scan`.
 - `planning`, `transactions`, `reporting`, `partition`: options and a listing → splits; transaction outcomes; reports.

@@ -102,6 +102,26 @@ def _verify(paths: Sequence[str], as_json: bool, threads: int | None, **given: A
     return run(sys.stdout, paths, read_options(given), as_json=as_json, threads=threads)
 
 
+@kafkalog.command("groups", epilog=epilogs.GROUPS, short_help="groups: members, committed offsets, lag")
+@paths_argument
+@flag("--json", "as_json", "one JSON object")
+@click.option(
+    "--at",
+    metavar="TIME",
+    help="the groups of that time: 2026-11-20, 2026-11-20T14:30+01:00, yesterday, -2h, or milliseconds; in UTC "
+    "without a zone",
+)
+@click.option("--time-zone", "zone", metavar="ZONE", default="UTC", help="the zone of a TIME without one")
+@click.option("--group", "names", metavar="NAME", multiple=True, help="only this group; may be repeated")
+@generic_option
+def _groups(paths: Sequence[str], as_json: bool, at: str | None, zone: str, names: Sequence[str], **given: Any) -> int:
+    """Show the groups in PATH: their members, committed offsets and lag, now or at a time."""
+    from kafkalog_source.cli.groups import run
+
+    at_ms = None if at is None else kafkalog_source.milliseconds(at, zone=zone)
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, at_ms=at_ms, names=names)
+
+
 @kafkalog.command(
     "salvage", epilog=epilogs.SALVAGE, short_help="copy the good batches of a damaged log dir to a new one"
 )

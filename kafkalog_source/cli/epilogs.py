@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["CLUSTER", "DUMP", "KAFKALOG", "LS", "MAN", "SALVAGE", "TRANSACTIONS", "VERIFY"]
+__all__ = ["CLUSTER", "DUMP", "GROUPS", "KAFKALOG", "LS", "MAN", "SALVAGE", "TRANSACTIONS", "VERIFY"]
 
 KAFKALOG = """\
 examples:
   kafkalog ls /backup/broker-1/kafka-logs
   kafkalog dump /backup/broker-1/kafka-logs --subscribe orders --limit 10
   kafkalog verify /backup/broker-1/kafka-logs
+  kafkalog groups /backup/broker-1/kafka-logs --at 2026-11-20T14:30
   kafkalog salvage /backup/broker-1/kafka-logs /new/kafka-logs
   kafkalog cluster /backup/controller-1/metadata --at yesterday
   kafkalog COMMAND --help
@@ -173,6 +174,34 @@ examples:
   kafkalog transactions kafka-logs --open --json | jq '.transactions[] | select(.verdict == "hanging")'
   kafkalog transactions kafka-logs/orders-0
   kafkalog transactions '/backup/disk*/kafka-logs' --subscribe orders
+"""
+
+GROUPS = """\
+A group is read from __consumer_offsets, so PATH has to hold the partition of
+that topic that the group is in. Lag is counted to the end of the log on the
+same disks, or with -o readUpTo=highWatermark to the high watermark. "-" means
+that there is no offset, or that the log is not on these disks.
+
+Offsets that were committed in a transaction count if it was committed. Of a
+share group, CURRENT-OFFSET is the start offset, and records after it that the
+group is done with are no lag. A group that only commits, without members, is
+shown as a simple group. NOTE, shown if there is any, says why a lag is unknown
+or strange.
+
+With --at, the groups are those of that time: records up to it count, and lag is
+counted to the end that the log had then, by the timestamps of its records.
+
+exit status:
+  0  done
+  1  records are damaged or cannot be decoded
+  2  could not run: an unknown option, a path that does not exist or cannot be
+     read, no partition of __consumer_offsets in PATH, or no such group in it
+
+examples:
+  kafkalog groups kafka-logs
+  kafkalog groups '/backup/disk*/kafka-logs' --group payments
+  kafkalog groups kafka-logs --at 2026-11-20T14:30
+  kafkalog groups kafka-logs --json | jq '.groups[] | select(.lag > 1000) | .group'
 """
 
 MAN = """\

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -14,8 +13,7 @@ from kafkalog_source.cli.text import complain, json_line, size_text, table
 from kafkalog_source.errors import BAD_DATA, DONE, KafkaLogError, counted, printable
 from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
 from kafkalog_source.logdir.absent import RemotePart, absent_segments, remote_part
-from kafkalog_source.logdir.checkpoints import encoded_topic_id, read_topic_id
-from kafkalog_source.logdir.names import PARTITION_METADATA
+from kafkalog_source.logdir.topic_id import topic_id_of
 from kafkalog_source.options.read_options import ReadOptions, parse_options
 from kafkalog_source.planning.missing_topics import not_found
 
@@ -208,14 +206,13 @@ def _topic_ids(listing: Listing) -> tuple[dict[str, str], list[str]]:
     found: dict[str, str] = {}
     warnings: list[str] = []
     for log in listing.partitions:
-        path = os.path.join(log.path, PARTITION_METADATA)
-        # Links are not followed: an id is not worth reading a file outside of PATH.
-        if log.is_single_file or os.path.islink(path) or not os.path.exists(path):
-            continue
         try:
-            found[log.path] = encoded_topic_id(read_topic_id(path))
+            topic_id = topic_id_of(log)
         except KafkaLogError as error:
             warnings.append(f"{error}. The topic id is unknown")
+            continue
+        if topic_id is not None:
+            found[log.path] = topic_id
     return found, warnings
 
 

@@ -19,6 +19,10 @@ def _broker(version: str, kept_for: str) -> Case:
     return Case(f"Kafka broker {version} and its own Java producer", kept_for)
 
 
+def _groups(version: str) -> Case:
+    return Case(f"Kafka broker {version} and its own Java clients", "__consumer_offsets of that version")
+
+
 CASES: dict[str, Case] = {
     "v2-4.4": Case(
         "Kafka broker 4.4.0 (KRaft) and its Java producer",
@@ -49,6 +53,15 @@ CASES: dict[str, Case] = {
         "Kafka broker 4.4.0, classic, consumer-protocol and share groups",
         "__consumer_offsets, __transaction_state and __share_group_state, with tombstones",
     ),
+    "views-4.4": Case(
+        "Kafka broker 4.4.0 with two log directories, and clients 4.3.1",
+        "groups of every type, deleted and expired; commits in committed, aborted and open transactions; a cluster "
+        "whose configs, users, ACLs and quotas change",
+    ),
+    "groups-0.9.0.1": _groups("0.9.0.1"),
+    "groups-0.10.2.2": _groups("0.10.2.2"),
+    "groups-1.1.1": _groups("1.1.1"),
+    "groups-2.8.2": _groups("2.8.2"),
     "compact-4.4": Case(
         "Kafka broker 4.4.0, its cleaner ran",
         "gaps inside batches, retained empty batches, delete horizons, markers, compact and delete together",
@@ -123,4 +136,15 @@ INTERNAL_RECORDS: dict[str, Case] = {
 }
 """A log directory of its own; its oracle has a file for each of `INTERNAL_ORACLES`."""
 INTERNAL_SOURCE = "views-made"
-INTERNAL_ORACLES = (INTERNAL_SOURCE, "groups-4.4", "kraft-metadata-4.4", "txn-2.8", "txn-4.4")
+INTERNAL_ORACLES = (
+    INTERNAL_SOURCE,
+    "groups-0.9.0.1",
+    "groups-0.10.2.2",
+    "groups-1.1.1",
+    "groups-2.8.2",
+    "groups-4.4",
+    "kraft-metadata-4.4",
+    "txn-2.8",
+    "txn-4.4",
+    "views-4.4",
+)

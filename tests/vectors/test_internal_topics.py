@@ -14,7 +14,18 @@ from kafkalog_source.internal_topics.columns import TOPICS, view_types
 from kafkalog_source.internal_topics.view import TopicView
 from tests.data.cases import INTERNAL_ORACLES, INTERNAL_SOURCE, INTERNAL_TOPICS
 
-LINES = {"internal-topics": 459, "groups-4.4": 232, "kraft-metadata-4.4": 176, "txn-2.8": 121, "txn-4.4": 265}
+LINES = {
+    "internal-topics": 459,
+    "groups-0.9.0.1": 11,
+    "groups-0.10.2.2": 10,
+    "groups-1.1.1": 11,
+    "groups-2.8.2": 10,
+    "groups-4.4": 232,
+    "kraft-metadata-4.4": 176,
+    "txn-2.8": 121,
+    "txn-4.4": 265,
+    "views-4.4": 711,
+}
 """Records in segments, of which there are more in snapshots of the metadata log."""
 CLOSE = {"malformed", "unknown frame"}
 """What Kafka says of records of which a version can be read all the same."""
@@ -34,7 +45,8 @@ def _place(file: str) -> str:
 def rows(log: Path, view: str, *, include_secrets: bool) -> Iterator[dict[str, Any]]:
     """The rows of a view over the segments of its topic."""
     decoder = TopicView(view, tuple(view_types(view)), include_secrets=include_secrets)
-    reader = scan(str(log), subscribe=TOPICS[view], includeControlRecords=True, columns=decoder.record_columns)
+    log_dirs = sorted(str(path) for path in log.glob("disk*")) or str(log)
+    reader = scan(log_dirs, subscribe=TOPICS[view], includeControlRecords=True, columns=decoder.record_columns)
     for batch in reader.to_reader():
         for piece in decoder.decode(batch):
             piece.validate(full=True)
