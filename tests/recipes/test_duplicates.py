@@ -45,7 +45,8 @@ def test_what_is_no_duplicate(tmp_path: Path) -> None:
     """A gap in the sequence, a new epoch, another producer or partition, a marker, no idempotence, an empty batch."""
     marker = Batch([end_marker(commit=True)], base_offset=6, control=True, transactional=True, producer_id=1)
     empty = Batch([], base_offset=7, producer_id=1, producer_epoch=1, base_sequence=1, last_offset_delta=1)
-    plain = [Batch(base_offset=9), Batch(base_offset=10)]
+    # Coordinators number the records of each batch from 0, without a producer id.
+    plain = [Batch(base_offset=9), *[Batch(base_offset=offset, base_sequence=0) for offset in (10, 11)]]
     written = [batch(0, 1, 0, 3), batch(3, 1, 7), batch(4, 1, 0, epoch=1), batch(5, 2, 0), marker, empty, *plain]
     write_segment(partition_dir(tmp_path), written)
     write_segment(partition_dir(tmp_path, partition=1), [batch(0, 1, 0, 3)])
