@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kafkalog_source.options.times import milliseconds
     from kafkalog_source.partition.compacted import compacted_up_to
     from kafkalog_source.partition.splits import Split
+    from kafkalog_source.reading.codec_comparison import compare_codecs
     from kafkalog_source.reading.scan import Scan, scan
     from kafkalog_source.streaming.backlog import Backlog, backlog
 
@@ -55,6 +56,7 @@ __all__ = [
     "UnsupportedFormatError",
     "backlog",
     "compacted_up_to",
+    "compare_codecs",
     "milliseconds",
     "scan",
 ]
@@ -65,6 +67,7 @@ _HOMES = {
     "Split": "partition.splits",
     "backlog": "streaming.backlog",
     "compacted_up_to": "partition.compacted",
+    "compare_codecs": "reading.codec_comparison",
     "milliseconds": "options.times",
     "scan": "reading.scan",
 }
