@@ -10,8 +10,8 @@ from kafkalog_source.logdir.given_log_dirs import given_log_dirs
 from kafkalog_source.logdir.names import parse_log_file
 from kafkalog_source.partition.file_parts import CheckpointFile, LogPart, SegmentPart, SideFile
 from kafkalog_source.partition.splits import pack_files
+from kafkalog_source.segment.side_files.index_entries import INDEX_LAYOUTS
 from kafkalog_source.views.checkpoints import LOG_DIR_FILES, PARTITION_FILES
-from kafkalog_source.views.indexes import INDEX_LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

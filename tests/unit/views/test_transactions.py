@@ -48,6 +48,13 @@ def rows(path: Path, *columns: str, **options: Any) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
+def test_the_bytes_of_headers_and_markers_are_counted(tmp_path: Path) -> None:
+    content: list[Entry] = [data(0, 7), marker(1, 7, commit=True)]
+    scan = kafkalog_source.scan(log_of(tmp_path, content), view="transactions")
+    assert scan.to_table().num_rows == 1
+    assert scan.report()["bytes_read"] >= len(encode(content))
+
+
 def test_every_column(tmp_path: Path) -> None:
     log = log_of(tmp_path, [data(0, 7, 3), Batch(base_offset=3), data(4, 7), marker(5, 7, commit=True)])
     size = len(encode([data(0, 7, 3)])) + len(encode([data(4, 7)]))
