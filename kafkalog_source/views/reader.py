@@ -21,11 +21,10 @@ from kafkalog_source.views.indexes import index_rows
 from kafkalog_source.views.producer_state import producer_rows
 from kafkalog_source.views.row_buffer import RowBuffer
 from kafkalog_source.views.segments import segment_rows
-from kafkalog_source.views.transactional_ids import read_transactional_ids
 from kafkalog_source.views.transactions import transaction_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
 
@@ -50,19 +49,27 @@ class FileReader:
         With a view of files.
     schema : pyarrow.Schema
         The columns wanted.
+    transactional_ids : callable
+        Reads the transactional ids by producer id, with the options and a report that takes what it read.
 
     Attributes
     ----------
     report : Report
     """
 
-    def __init__(self, options: ReadOptions, schema: pa.Schema) -> None:
+    def __init__(
+        self,
+        options: ReadOptions,
+        schema: pa.Schema,
+        transactional_ids: Callable[[ReadOptions, Report], Mapping[int, str]],
+    ) -> None:
         self._options = options
         self._schema = schema
         self._headers = BatchHeaders(options.verify_checksums, options.max_decompressed_batch_bytes, Scratch())
         # Checksums are compared of all batches, whatever the columns are.
         self._segment_columns = frozenset(VIEWS["segments"].columns if options.verify_checksums else schema.names)
         self._waiting = RowBuffer(schema)
+        self._read_ids = transactional_ids
         self._ids: Mapping[int, str] | None = None
         self.report = Report()
 
@@ -139,7 +146,7 @@ class FileReader:
         if "transactionalId" not in self._schema.names:
             return {}
         if self._ids is None:
-            self._ids = read_transactional_ids(self._options, self.report.warnings)
+            self._ids = self._read_ids(self._options, self.report)
         return self._ids
 
     def _on_damage(self, found: list[Damage], damage: Damage) -> None:

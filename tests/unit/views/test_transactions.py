@@ -114,12 +114,24 @@ def test_unknown_coordinator_epoch_is_null(tmp_path: Path) -> None:
 
 def test_transactional_ids_come_from_the_same_paths(tmp_path: Path) -> None:
     def state(name: bytes, producer: int) -> Record:
-        return Record(key=struct.pack(">hh", 0, len(name)) + name, value=struct.pack(">hq", 1, producer) + bytes(20))
+        return Record(key=struct.pack(">hh", 0, len(name)) + name, value=struct.pack(">hq", 1, producer) + bytes(30))
 
     log_of(tmp_path, [data(0, 7), data(1, 8)])
     ids: list[Entry] = [Batch([state(b"pay", 7), Record(key=b"x"), Record(key=None), state(b"pay", 9)])]
     log_of(tmp_path, ids, topic="__transaction_state")
     assert rows(tmp_path, "producerId", "transactionalId", subscribe="topic") == [(7, "pay"), (8, None)]
+
+
+def test_damage_among_transactional_ids_is_a_warning(tmp_path: Path) -> None:
+    log_of(tmp_path, [data(0, 7)])
+    log_of(
+        tmp_path,
+        encode([Batch([Record()])]) + bytes([255]) * 90 + encode([Batch([Record()], base_offset=2)]),
+        topic="__transaction_state",
+    )
+    scan = kafkalog_source.scan(tmp_path, view="transactions", subscribe="topic", columns=["transactionalId"])
+    assert scan.to_table().to_pylist() == [{"transactionalId": None}]
+    assert any("some transactional ids may be missing" in warning for warning in scan.report()["warnings"])
 
 
 def test_isolation_level_is_refused(tmp_path: Path) -> None:
