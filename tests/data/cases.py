@@ -70,6 +70,11 @@ CASES: dict[str, Case] = {
         "Kafka broker 4.4.0, its metadata log",
         "__cluster_metadata with snapshots, KRaft control records and many partition directories",
     ),
+    "views-4.4": Case(
+        "Kafka broker 4.4.0 with two log directories; classic, consumer, share and streams groups",
+        "groups and offsets deleted and expired, commits in committed, aborted and open transactions; SCRAM, ACLs, "
+        "quotas, delegation tokens, dynamic configs, a feature downgrade, a replica moved to the other disk",
+    ),
     "killed-4.4": Case(
         "Kafka broker 4.4.0 with log.preallocate, killed with SIGKILL",
         "segments with zero tails, indexes of 10 MiB that are mostly zeros",
@@ -123,4 +128,14 @@ INTERNAL_RECORDS: dict[str, Case] = {
 }
 """A log directory of its own; its oracle has a file for each of `INTERNAL_ORACLES`."""
 INTERNAL_SOURCE = "views-made"
-INTERNAL_ORACLES = (INTERNAL_SOURCE, "groups-4.4", "kraft-metadata-4.4", "txn-2.8", "txn-4.4")
+INTERNAL_ORACLES = (INTERNAL_SOURCE, "groups-4.4", "kraft-metadata-4.4", "txn-2.8", "txn-4.4", "views-4.4")
+
+FILE_VIEWS = "file-views"
+FILE_ORACLES: dict[str, Case] = {
+    FILE_VIEWS: Case(
+        "Kafka 4.4.0's classes, from the files of the other cases (oracle/KIND/CASE.jsonl)",
+        "every producer snapshot and checkpoint file, and the transactions that batches, markers and `.txnindex` tell",
+    ),
+}
+"""No log directory; its oracle has a folder for each of `FILE_KINDS`."""
+FILE_KINDS = ("snapshots", "checkpoints", "transactions")
