@@ -153,7 +153,7 @@ def segment_rows(
     on_damage : callable
         Called with each damaged region; headers after it count too if it returns.
     report : Report
-        Takes the bytes read.
+        Takes the bytes and batches read.
 
     Raises
     ------
@@ -205,6 +205,7 @@ def _walked(
             end = "torn" if is_torn else _end_of(source, summary)
         finally:
             report.bytes_read += source.bytes_read
+            report.batches += summary.batches
     return summary.columns(part.segment.base_offset, end)
 
 

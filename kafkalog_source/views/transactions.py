@@ -139,7 +139,7 @@ def transaction_rows(
     transactional_ids : callable
         Gives them by producer id, as far as they are known; called where there is a transaction.
     report : Report
-        Takes the bytes read.
+        Takes the bytes and batches read.
 
     Raises
     ------
@@ -155,6 +155,7 @@ def transaction_rows(
         with LocalFile(segment.path) as source:
             try:
                 for found in header_chunks(headers, source, span, (*_HEADERS, "transactional")):
+                    report.batches += 0 if isinstance(found, Damage) else len(found["position"])
                     for damage in [found] if isinstance(found, Damage) else _take(log, source, found):
                         on_damage(damage)
                         if damage.kind is not Kind.TORN:

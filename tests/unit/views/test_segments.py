@@ -177,6 +177,8 @@ class TestOnlyWhatTheColumnsNeed:
         assert row == {name: whole[name] for name in ENDS}
         assert (row["lastOffset"], row["nextOffset"], row["end"]) == (39, 40, end)
         assert count < 4 * self.SIZE < all_bytes
+        scan = kafkalog_source.scan(log, view="segments")
+        assert (scan.to_table().num_rows, scan.report()["batches"]) == (1, 40)
 
     def test_damage_between_the_ends_is_found_where_a_column_needs_what_lies_there(self, tmp_path: Path) -> None:
         log = self.log(tmp_path, [(38, 38 * self.SIZE)], damage_at=20 * self.SIZE)
