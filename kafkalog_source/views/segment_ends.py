@@ -79,6 +79,7 @@ def read_ends(
     offset, position = part.segment.base_offset + index.last[0], index.last[1]
     needs_head, needs_tail = "firstTimestamp" in columns, not _OF_TAIL.isdisjoint(columns)
     with _Pieces(part.path) as source:
+        source.size = min(source.size, part.segment.size)
         if not 0 <= position < source.size:
             return None
         found: dict[str, Any] = {}

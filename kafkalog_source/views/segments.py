@@ -164,7 +164,8 @@ def segment_rows(
     needs_ends, needs_all = not END_COLUMNS.isdisjoint(columns), not _OF_HEADERS.isdisjoint(columns)
     index = None
     if "indexEntries" in columns or (needs_ends and not needs_all):
-        index = _index_end(segment.offset_index, "index", report)
+        # For the ends it is only a hint, without which all headers are walked.
+        index = _index_end(segment.offset_index, "index", report, is_hint="indexEntries" not in columns)
     row: dict[str, Any] = {
         "baseOffset": segment.base_offset,
         "size": segment.size,
@@ -192,6 +193,8 @@ def _walked(
 ) -> dict[str, Any]:
     """The columns that the headers of all batches give."""
     with LocalFile(part.path) as source:
+        # What a broker has appended since the listing is not a torn end.
+        source.size = min(source.size, part.segment.size)
         summary, is_torn = _Summary(), False
         span = whole_segment(part.segment, part.bound, is_last=part.is_active is not False)
         try:
@@ -216,15 +219,15 @@ def _end_of(source: LocalFile, summary: _Summary) -> str:
     return "zeroed" if is_zero_to_end(source, summary.valid_size) else "torn"
 
 
-def _index_end(path: str | None, kind: str, report: Report) -> IndexEnd | None:
-    """The end of an index; None if there is none."""
+def _index_end(path: str | None, kind: str, report: Report, *, is_hint: bool = False) -> IndexEnd | None:
+    """The end of an index; None if there is none, or if one that is only a hint cannot be read."""
     if path is None:
         return None
     try:
         end = read_index_end(path, kind)
     except LogDirError as error:
         # A broker may have removed it since it was listed.
-        if is_gone(error):
+        if is_hint or is_gone(error):
             return None
         raise
     report.bytes_read += end.bytes_read

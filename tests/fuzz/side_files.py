@@ -61,7 +61,7 @@ def _index(rng: random.Random, seed: Seed) -> bytes:
     """Entries for some batches, of which some are wrong."""
     entries, position = [], 0
     for data in seed.entries:
-        (offset,) = struct.unpack_from(">q", data)
+        (offset,) = struct.unpack_from(">q", data.ljust(8, b"\0"))
         if rng.random() < 0.3:
             entries.append(
                 (offset - seed.base_offset + rng.choice((0, 0, 0, 1, -1, 9)), position + rng.choice((0, 0, 1)))

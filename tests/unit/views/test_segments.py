@@ -11,7 +11,7 @@ import pytest
 
 import kafkalog_source
 from kafkalog_source.columns import VIEWS
-from kafkalog_source.errors import CorruptBatchError, DamageWarning
+from kafkalog_source.errors import CorruptBatchError, DamageWarning, LogDirError
 from tests.builders import Batch, Message, Record, Wrapper, encode, partition_dir, write_segment
 from tests.builders.disk import Entry, offset_index, time_index
 
@@ -216,6 +216,35 @@ class TestOnlyWhatTheColumnsNeed:
         path.write_bytes(data)
         row, count = self.read(log, "lastOffset")
         assert (row, count > 38 * self.SIZE) == ({"lastOffset": 39}, True)
+
+    def test_an_index_that_cannot_be_read_matters_only_where_its_entries_are_counted(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        log = self.log(tmp_path, [(38, 38 * self.SIZE)])
+        last = kafkalog_source.scan(log, view="segments", columns=["lastOffset"])
+        count = kafkalog_source.scan(log, view="segments", columns=["indexEntries"])
+        plan = last._plan()
+        index = next(log.glob("*.index"))
+        index.unlink()
+        index.mkdir()
+        for scan in (last, count):
+            monkeypatch.setattr(scan, "_plan", lambda *_: plan)
+        assert last.to_table().to_pylist() == [{"lastOffset": 39}]
+        with pytest.raises(LogDirError, match="not a regular file"):
+            count.to_table()
+
+    @pytest.mark.parametrize("columns", [("lastOffset", "end"), ("lastOffset", "end", "batchCount")])
+    def test_what_is_appended_after_the_listing_is_not_a_torn_end(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...]
+    ) -> None:
+        log = self.log(tmp_path, [(38, 38 * self.SIZE)])
+        scan = kafkalog_source.scan(log, view="segments", columns=columns)
+        plan = scan._plan()
+        with next(log.glob("*.log")).open("ab") as file:
+            file.write(encode([Batch([Record()], base_offset=40)]))
+        monkeypatch.setattr(scan, "_plan", lambda *_: plan)
+        (row,) = scan.to_table().to_pylist()
+        assert (row["lastOffset"], row["end"]) == (39, "clean")
 
     def test_a_first_batch_without_a_time_means_walking_on(self, tmp_path: Path) -> None:
         content: list[Entry] = [Message(offset=0, magic=0), Message(offset=1, magic=1)]
