@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.batch_headers import BatchHeaders
     from kafkalog_source.segment.side_files.index_entries import IndexEnd
 
-__all__ = ["END_COLUMNS", "read_ends"]
+__all__ = ["END_COLUMNS", "read_ends", "what_follows"]
 
 _OF_TAIL = frozenset(("lastOffset", "nextOffset", "end"))
 END_COLUMNS = _OF_TAIL | {"firstTimestamp"}
@@ -131,13 +131,14 @@ def _tail(source: _Pieces, part: SegmentPart, position: int, offset: int, header
             end = chunk["position"][-1].as_py() + chunk["size"][-1].as_py()
     if last < offset:
         return {}
-    if is_torn:
-        how = "torn"
-    elif end == source.size:
-        how = "clean"
-    else:
-        how = "zeroed" if is_zero_to_end(source, end) else "torn"
-    return {"lastOffset": last, "nextOffset": last + 1, "end": how}
+    return {"lastOffset": last, "nextOffset": last + 1, "end": "torn" if is_torn else what_follows(source, end)}
+
+
+def what_follows(source: LocalFile, position: int) -> str:
+    """How a file ends whose last batch ends at `position`: ``clean``, ``zeroed`` or ``torn``."""
+    if position == source.size:
+        return "clean"
+    return "zeroed" if is_zero_to_end(source, position) else "torn"
 
 
 def _span(part: SegmentPart) -> Span:

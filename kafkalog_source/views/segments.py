@@ -16,11 +16,10 @@ from kafkalog_source.columns import CORRUPT_RECORD
 from kafkalog_source.errors import LogDirError
 from kafkalog_source.format import CODEC_NAMES
 from kafkalog_source.segment.damage.description import Damage, Kind
-from kafkalog_source.segment.damage.tail import is_zero_to_end
 from kafkalog_source.segment.side_files.index_entries import IndexEnd, read_index_end
 from kafkalog_source.segment.source import LocalFile, is_gone
 from kafkalog_source.views.headers import header_chunks, whole_segment
-from kafkalog_source.views.segment_ends import END_COLUMNS, read_ends
+from kafkalog_source.views.segment_ends import END_COLUMNS, read_ends, what_follows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -214,9 +213,7 @@ def _walked(
 
 def _end_of(source: LocalFile, summary: _Summary) -> str:
     """How a file ends in which nothing is torn."""
-    if summary.valid_size == source.size or summary.is_damaged:
-        return "clean"
-    return "zeroed" if is_zero_to_end(source, summary.valid_size) else "torn"
+    return "clean" if summary.is_damaged else what_follows(source, summary.valid_size)
 
 
 def _index_end(path: str | None, kind: str, report: Report, *, is_hint: bool = False) -> IndexEnd | None:
