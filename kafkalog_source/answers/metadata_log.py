@@ -14,12 +14,12 @@ from kafkalog_source.answers.metadata_copies import find_copies, last_time_ms, r
 from kafkalog_source.answers.metadata_start import find_start
 from kafkalog_source.errors import CorruptBatchError, LogDirError, OptionError
 from kafkalog_source.logdir.checkpoints import read_leader_epochs
-from kafkalog_source.logdir.names import LEADER_EPOCH_CHECKPOINT
+from kafkalog_source.logdir.names import LEADER_EPOCH_CHECKPOINT, QUORUM_STATE
 from kafkalog_source.logdir.properties import parse_properties
 from kafkalog_source.options.read_options import parse_options
 from kafkalog_source.partition.file_parts import CheckpointFile
 from kafkalog_source.segment.side_files.side_file import read_file
-from kafkalog_source.views.checkpoints import QUORUM_STATE, checkpoint_rows
+from kafkalog_source.views.checkpoints import checkpoint_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

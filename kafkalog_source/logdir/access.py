@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kafkalog_source.errors import LogDirError, PermissionDeniedError, kind_of, printable
 
-__all__ = ["Root", "check_readable", "entries", "file_kind", "is_within", "os_error", "status"]
+__all__ = ["Root", "check_readable", "entries", "file_kind", "files", "is_within", "os_error", "status"]
 
 _READABLE_BY_ALL = stat.S_IROTH
 
@@ -63,6 +63,14 @@ def entries(path: str) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(path) as found:
             yield from found
+    except OSError as error:
+        raise os_error(path, error) from error
+
+
+def files(path: str) -> list[os.DirEntry[str]]:
+    """The regular files in a directory, and links to some, by name."""
+    try:
+        return sorted((entry for entry in entries(path) if entry.is_file()), key=lambda entry: entry.name)
     except OSError as error:
         raise os_error(path, error) from error
 

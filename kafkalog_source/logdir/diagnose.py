@@ -16,6 +16,7 @@ from kafkalog_source.logdir.foreign import packing_of, unpacking_remedy
 from kafkalog_source.logdir.names import (
     CHECKPOINT_NAMES,
     LEADER_EPOCH_CHECKPOINT,
+    META_PROPERTIES,
     PARTITION_METADATA,
     is_redpanda_directory,
     is_redpanda_segment,
@@ -49,7 +50,7 @@ def is_log_dir(path: str) -> bool:
     for entry in entries(path):
         if parse_log_file(entry.name) is not None or entry.name in _PARTITION_FILES:
             return False
-        signs |= entry.name in CHECKPOINT_NAMES or entry.name == "meta.properties"
+        signs |= entry.name in CHECKPOINT_NAMES or entry.name == META_PROPERTIES
         signs |= parse_partition(entry.name) is not None and entry.is_dir()
     return signs
 

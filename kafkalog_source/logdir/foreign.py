@@ -14,8 +14,11 @@ from kafkalog_source.errors import printable
 from kafkalog_source.logdir.model import PackedSegments, Skipped
 from kafkalog_source.logdir.names import (
     CHECKPOINT_NAMES,
+    CLEAN_SHUTDOWN,
     LEADER_EPOCH_CHECKPOINT,
+    META_PROPERTIES,
     PARTITION_METADATA,
+    QUORUM_STATE,
     parse_log_file,
 )
 
@@ -25,10 +28,10 @@ _MOST_NAMED = 20
 _OWN = CHECKPOINT_NAMES | {
     LEADER_EPOCH_CHECKPOINT,
     PARTITION_METADATA,
-    "quorum-state",
+    QUORUM_STATE,
     "remote_log_snapshot",
-    "meta.properties",
-    ".kafka_cleanshutdown",
+    META_PROPERTIES,
+    CLEAN_SHUTDOWN,
     ".lock",
 }
 _METADATA_SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}[0-9-]*\.checkpoint(?:\.part|\.deleted)?")

@@ -15,10 +15,13 @@ from kafkalog_source.format import MAX_OFFSET
 __all__ = [
     "CHECKPOINT_NAMES",
     "CLEANER_CHECKPOINT",
+    "CLEAN_SHUTDOWN",
     "HIGH_WATERMARK_CHECKPOINT",
     "LEADER_EPOCH_CHECKPOINT",
     "LOG_START_CHECKPOINT",
+    "META_PROPERTIES",
     "PARTITION_METADATA",
+    "QUORUM_STATE",
     "VARIANTS",
     "LogFileName",
     "PartitionName",
@@ -37,7 +40,8 @@ VARIANTS = ("delete", "future", "stray")
 HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
 LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
 CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
-PARTITION_METADATA = "partition.metadata"
+META_PROPERTIES, CLEAN_SHUTDOWN = "meta.properties", ".kafka_cleanshutdown"
+PARTITION_METADATA, QUORUM_STATE = "partition.metadata", "quorum-state"
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 CHECKPOINT_NAMES = frozenset(
     {

@@ -16,6 +16,7 @@ from kafkalog_source.logdir.foreign import ForeignFiles, is_kafkas
 from kafkalog_source.logdir.model import PackedSegments, SegmentFile, Skipped
 from kafkalog_source.logdir.names import (
     CHECKPOINT_NAMES,
+    META_PROPERTIES,
     LogFileName,
     is_redpanda_segment,
     parse_log_file,
@@ -27,7 +28,7 @@ __all__ = ["PartitionContents", "list_partition", "redpanda_error", "regular_sta
 _ATTEMPTS = 20
 _PAUSE_SECONDS = 0.01
 _SIDE_FILES = ("index", "timeindex", "txnindex", "snapshot")
-_LOG_DIR_SIGNS = CHECKPOINT_NAMES | {"meta.properties"}
+_LOG_DIR_SIGNS = CHECKPOINT_NAMES | {META_PROPERTIES}
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ from kafkalog_source.options.paths import parse_path_option, parse_paths_option,
 from kafkalog_source.options.places import Place, check_places, parse_places
 from kafkalog_source.options.times import Clock, clock_of, iso_text, parse_now_ms, parse_time_ms, parse_zone
 from kafkalog_source.options.topics import parse_subscribe, parse_subscribe_pattern
-from kafkalog_source.options.views import check_view
+from kafkalog_source.options.views import check_streamed_view, check_view
 
 __all__ = ["OPTION_NAMES", "ReadOptions", "check_batch_options", "parse_options"]
 
@@ -264,8 +264,7 @@ def _check_stream_options(options: ReadOptions, given: Mapping[str, object]) -> 
             raise _no_end_of_stream(name)
     if any(place.ending.keyword is None for place in options.places or ()):
         raise _no_end_of_stream("places with an end")
-    if options.view != "records":
-        raise OptionError("option view cannot be used in a stream", found=options.view, remedy="Use spark.read")
+    check_streamed_view(options.view)
     if options.mode == "RECOVER":
         raise OptionError(
             "mode=RECOVER cannot be used in a stream: the result of a recovery is unknown while the log grows",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kafkalog_source.options.places import Place
 
-__all__ = ["check_view"]
+__all__ = ["check_streamed_view", "check_view"]
 
 _OF_RECORDS = {
     "isolationLevel": "read_uncommitted",
@@ -27,6 +27,8 @@ _OF_RECORDS = {
     "endingOffsetsByTimestamp": None,
 }
 """Options that choose among records, with the values that choose all."""
+_STREAMED = [name for name, view in VIEWS.items() if view.topic is not None and name != "cluster_metadata"]
+"""Views of records. Those of ``cluster_metadata`` are also in snapshots, which are at no offset of the log."""
 _FILES_TAKE = "path, subscribe, subscribePattern, assign, places, mode, verifyChecksums and followSymlinks"
 
 
@@ -49,6 +51,22 @@ def check_view(view: str, given: Mapping[str, object]) -> None:
         _check_batches(given)
     if VIEWS[view].topic is not None:
         _check_topic_view(view, VIEWS[view].topic, given)
+
+
+def check_streamed_view(view: str) -> None:
+    """Refuse a view that a stream cannot follow.
+
+    Raises
+    ------
+    OptionError
+    """
+    if view not in ("records", *_STREAMED):
+        raise OptionError(
+            f"view={view} cannot be used in a stream",
+            found=view,
+            expected=f"no view, or one of {', '.join(_STREAMED)}",
+            remedy="Use spark.read",
+        )
 
 
 def _check_file_view(view: str, given: Mapping[str, object]) -> None:

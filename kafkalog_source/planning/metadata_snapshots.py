@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from kafkalog_source.format import MAX_OFFSET, METADATA_BOOTSTRAP, METADATA_SNAPSHOT
-from kafkalog_source.logdir.access import entries
+from kafkalog_source.logdir.access import files
 from kafkalog_source.partition.splits import SplitRange
 from kafkalog_source.segment.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 __all__ = ["snapshot_ranges"]
 
@@ -26,13 +26,9 @@ def snapshot_ranges(log_dirs: Iterable[str], partitions: Iterable[str]) -> list[
     log_dirs, partitions : iterable of str
         Log dirs, where ``bootstrap.checkpoint`` lies, and directories of the metadata log's partition.
     """
-    found = [entry for log_dir in log_dirs for entry in _files(log_dir) if entry.name == METADATA_BOOTSTRAP]
-    found += [entry for path in partitions for entry in _files(path) if METADATA_SNAPSHOT.fullmatch(entry.name)]
+    found = [entry for log_dir in log_dirs for entry in files(log_dir) if entry.name == METADATA_BOOTSTRAP]
+    found += [entry for path in partitions for entry in files(path) if METADATA_SNAPSHOT.fullmatch(entry.name)]
     return [_range(entry) for entry in found]
-
-
-def _files(directory: str) -> Iterator[os.DirEntry[str]]:
-    yield from sorted((entry for entry in entries(directory) if entry.is_file()), key=lambda entry: entry.name)
 
 
 def _range(entry: os.DirEntry[str]) -> SplitRange:

@@ -66,7 +66,7 @@ def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
         splits = plan_files(options, listing)
         _fill(report, (), listing.partitions, splits)
         return Plan(splits, report)
-    partitions = _read_by_view(options, listing.partitions)
+    partitions = read_by_view(options, listing.partitions)
     logs = [log for log in partitions if log.segments]
     report.without_segments = len(partitions) - len(logs)
     plan = plan_ranges(options, logs, OffsetRanges(options), report, piece_bytes)
@@ -76,10 +76,10 @@ def _plan(options: ReadOptions, piece_bytes: int | None) -> Plan:
     return plan
 
 
-def _read_by_view(options: ReadOptions, partitions: Sequence[PartitionLog]) -> Sequence[PartitionLog]:
+def read_by_view(options: ReadOptions, partitions: tuple[PartitionLog, ...]) -> tuple[PartitionLog, ...]:
     """Without those of other topics, given by their own paths, where the view decodes one topic."""
     own = VIEWS[options.view].topic
-    return partitions if own is None else [log for log in partitions if log.topic in (own, None)]
+    return partitions if own is None else tuple(log for log in partitions if log.topic in (own, None))
 
 
 def _snapshots(options: ReadOptions, partitions: Sequence[PartitionLog]) -> list[Split]:

@@ -218,9 +218,10 @@ class SplitReader:
 def make_reader(options: ReadOptions, columns: Sequence[str]) -> Reader:
     """Make the reader of a view's splits."""
     if options.view in FILE_VIEWS:
+        from kafkalog_source.reading.transactional_ids import read_transactional_ids
         from kafkalog_source.views.reader import FileReader
 
-        return FileReader(options, view_schema(columns, options.view))
+        return FileReader(options, view_schema(columns, options.view), read_transactional_ids)
     if VIEWS[options.view].topic is not None:
         from kafkalog_source.reading.topic_reader import TopicReader
 

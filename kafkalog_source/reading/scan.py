@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kafkalog_source.arrow.schema import check_columns, view_schema
-from kafkalog_source.columns import default_columns
+from kafkalog_source.columns import FILE_VIEWS, default_columns
 from kafkalog_source.errors import DamageWarning, OptionError
 from kafkalog_source.options.read_options import ReadOptions, parse_options
 from kafkalog_source.planning.plan import Plan, plan_read
@@ -87,8 +87,9 @@ class Scan:
         self.schema = view_schema(columns, options.view)
         self._options = options
         self._columns = columns
-        # Headers are read by Python, one system call for each large batch: more threads would only wait for each other.
-        passes_payloads_over = options.view == "batches" and not options.verify_checksums
+        # Headers and small files are read by Python, with a system call or more for each: more threads would only wait
+        # for each other.
+        passes_payloads_over = options.view in ("batches", *FILE_VIEWS) and not options.verify_checksums
         self._threads = 1 if passes_payloads_over else threads
         self._report: Report | None = None
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.logdir.checkpoints import read_offset_checkpoint
-from kafkalog_source.logdir.names import CLEANER_CHECKPOINT, HIGH_WATERMARK_CHECKPOINT, LOG_START_CHECKPOINT
+from kafkalog_source.logdir.names import (
+    CLEAN_SHUTDOWN,
+    CLEANER_CHECKPOINT,
+    HIGH_WATERMARK_CHECKPOINT,
+    LOG_START_CHECKPOINT,
+    META_PROPERTIES,
+)
 from kafkalog_source.salvage.report import LeftOut
 from kafkalog_source.salvage.writing import write_file, write_text
 from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
@@ -20,8 +26,6 @@ if TYPE_CHECKING:
     from kafkalog_source.salvage.report import PartitionReport, SalvageReport
 
 RECOVERY_CHECKPOINT = "recovery-point-offset-checkpoint"
-PROPERTIES = "meta.properties"
-CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 _NO_EPOCH = '{"version":0,"brokerEpoch":-1}'
 
 
@@ -54,12 +58,14 @@ def _warn_of_deleted(
 
 def write_properties(source: str, target: str, report: SalvageReport) -> None:
     """Copy ``meta.properties``, which identifies the broker and its cluster."""
-    path = os.path.join(source, PROPERTIES)
+    path = os.path.join(source, META_PROPERTIES)
     if not os.path.lexists(path):
-        report.warnings.append(f"{PROPERTIES} is missing: format the new log dir before you start a broker with it")
+        report.warnings.append(
+            f"{META_PROPERTIES} is missing: format the new log dir before you start a broker with it"
+        )
         return
     try:
-        write_file(os.path.join(target, PROPERTIES), read_side_file(path))
+        write_file(os.path.join(target, META_PROPERTIES), read_side_file(path))
     except SideFileError as error:
         report.left_out.append(LeftOut(path, str(error), True))
 

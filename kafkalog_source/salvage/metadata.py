@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kafkalog_source.errors import KafkaLogError
 from kafkalog_source.format import MAX_OFFSET, METADATA_SNAPSHOT
 from kafkalog_source.logdir.access import entries
+from kafkalog_source.logdir.names import QUORUM_STATE
 from kafkalog_source.salvage.report import LeftOut
 from kafkalog_source.salvage.writing import new_file, write_file
 from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.damage.description import Damage
 
 METADATA_TOPIC = "__cluster_metadata"
-_QUORUM_STATE = "quorum-state"
 
 
 def copy_metadata_files(source: str, report: PartitionReport, checker: SpanChecker) -> None:
@@ -30,7 +30,7 @@ def copy_metadata_files(source: str, report: PartitionReport, checker: SpanCheck
         if METADATA_SNAPSHOT.fullmatch(name) is not None:
             left_out = copy_snapshot(path, target, checker)
             report.left_out += [] if left_out is None else [left_out]
-        elif name == _QUORUM_STATE:
+        elif name == QUORUM_STATE:
             try:
                 write_file(target, read_side_file(path))
             except SideFileError as error:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from kafkalog_source.errors import LogDirError, printable
 from kafkalog_source.logdir.access import is_within, os_error
 from kafkalog_source.logdir.diagnose import is_log_dir
+from kafkalog_source.logdir.names import CLEAN_SHUTDOWN, META_PROPERTIES
 from kafkalog_source.salvage.writing import cannot_write, make_directory, sync_directory
 
 _UNFINISHED = ".kafkalog-salvage"
@@ -19,7 +20,7 @@ _OF_FILE_SYSTEM = frozenset({"lost+found"})
 _LOCK_FILE = ".lock"
 # Type, whence, start, length, process: ``struct flock`` of Linux on 64 bits.
 _FLOCK = struct.Struct("hhqqi4x")
-_LAST = (".kafka_cleanshutdown", "meta.properties")
+_LAST = (CLEAN_SHUTDOWN, META_PROPERTIES)
 """Renamed last: by the first a broker trusts the indexes, and without the second it does not start."""
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import OptionError
 from kafkalog_source.logdir import Listing, Relisting
 from kafkalog_source.partition.moved_files import until_files_stay
 from kafkalog_source.partition.offsets import PartitionOffsets
+from kafkalog_source.planning.plan import read_by_view
 from kafkalog_source.transactions.history import KnownTransactions, from_headers
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class LogFollower:
         # With read_committed all segments are needed: an open transaction may have begun in any of them.
         narrow = {} if self._options.isolation_level == "read_committed" else least
         listing = self._relisting.list(narrow)
+        listing = replace(listing, partitions=read_by_view(self._options, listing.partitions))
         for log in listing.partitions:
             if log.topic is None:
                 raise OptionError(

@@ -6,13 +6,12 @@ have a similar text; a broker does not detect entries that contradict the batche
 
 from __future__ import annotations
 
-import struct
 from array import array
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kafkalog_source.format import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from kafkalog_source.segment.side_files.index_entries import INDEX_LAYOUTS, entry_count
 from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
 from kafkalog_source.verifying.findings import Finding, Severity
 
@@ -71,7 +70,7 @@ class IndexFile:
 
 def read_offset_index(path: str, base_offset: int) -> IndexFile:
     """Read an ``.index``."""
-    index = _read(path, OFFSET_INDEX_ENTRY, base_offset, 0)
+    index = _read(path, "index", base_offset, 0)
     _check_rising(index, index.keys, "offset", base_offset)
     _check_rising(index, index.values, "position", 0)
     return index
@@ -79,14 +78,15 @@ def read_offset_index(path: str, base_offset: int) -> IndexFile:
 
 def read_time_index(path: str, base_offset: int) -> IndexFile:
     """Read a ``.timeindex``."""
-    index = _read(path, TIME_INDEX_ENTRY, 0, base_offset)
+    index = _read(path, "timeindex", 0, base_offset)
     _check_rising(index, index.keys, "timestamp", None)
     _check_rising(index, index.values, "offset", base_offset, may_stay=True)
     return index
 
 
-def _read(path: str, layout: struct.Struct, key_base: int, value_base: int) -> IndexFile:
+def _read(path: str, kind: str, key_base: int, value_base: int) -> IndexFile:
     """The entries up to the padding at the end of a preallocated file or of one left by a crash."""
+    layout = INDEX_LAYOUTS[kind]
     index = IndexFile(path, layout.size)
     try:
         data = read_side_file(path)
@@ -101,7 +101,7 @@ def _read(path: str, layout: struct.Struct, key_base: int, value_base: int) -> I
         )
         return index
     # The padding is zeros. Only the first entry may be all zeros too; it carries no information.
-    used = -(-len(data.rstrip(b"\0")) // layout.size)
+    used = entry_count(len(data), len(data.rstrip(b"\0")), kind)
     try:
         for key, value in layout.iter_unpack(data[: used * layout.size]):
             index.keys.append(key_base + key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import time
@@ -17,9 +16,19 @@ from kafkalog_source.logdir.checkpoints import (
     read_offset_checkpoint,
     read_topic_id,
 )
-from kafkalog_source.logdir.names import CHECKPOINT_NAMES, LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, parse_log_file
+from kafkalog_source.logdir.json_files import parse_json_object
+from kafkalog_source.logdir.names import (
+    CHECKPOINT_NAMES,
+    LEADER_EPOCH_CHECKPOINT,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    QUORUM_STATE,
+    parse_log_file,
+)
+from kafkalog_source.logdir.properties import parse_properties
+from kafkalog_source.segment.side_files.index_entries import INDEX_LAYOUTS
 from kafkalog_source.segment.side_files.producer_snapshot import parse_producer_snapshot
-from kafkalog_source.segment.side_files.side_file import SideFileError, read_side_file
+from kafkalog_source.segment.side_files.side_file import SideFileError, read_file, read_side_file
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.segment.span import Span
 from kafkalog_source.verifying.findings import Finding, Severity, of_damage, of_error
@@ -31,8 +40,6 @@ if TYPE_CHECKING:
     from kafkalog_source._core.walk import Entries
     from kafkalog_source.segment.checks.span_checker import SpanChecker
 
-_INDEX_KINDS = ("index", "timeindex", "txnindex")
-_MOST_TEXT = 1 << 20
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
 
@@ -78,7 +85,7 @@ def check_log_dir_files(path: str, root: Root, checker: SpanChecker) -> tuple[li
         return []
 
     checks: dict[str, Callable[[str], list[Finding]]] = dict.fromkeys(CHECKPOINT_NAMES, note)
-    checks["meta.properties"] = _check_properties
+    checks[META_PROPERTIES] = _check_properties
     checks[METADATA_BOOTSTRAP] = lambda file: _check_metadata_snapshot(file, checker)
     for entry in sorted(entries(path), key=lambda entry: entry.name):
         if entry.name in checks:
@@ -100,14 +107,14 @@ def _check_of(
     name = parse_log_file(entry.name)
     if name is not None and name.state is None and name.kind == "snapshot":
         return lambda path: _check_producer_snapshot(path, name.base_offset)
-    if name is not None and name.state is None and name.kind in _INDEX_KINDS and name.base_offset not in bases:
+    if name is not None and name.state is None and name.kind in INDEX_LAYOUTS and name.base_offset not in bases:
         return _orphaned
     if METADATA_SNAPSHOT.fullmatch(entry.name) is not None:
         return lambda path: _check_metadata_snapshot(path, checker)
     known = {
         LEADER_EPOCH_CHECKPOINT: _check_leader_epochs,
         PARTITION_METADATA: _check_topic_id,
-        "quorum-state": _check_quorum,
+        QUORUM_STATE: _check_quorum,
     }
     return known.get(entry.name)
 
@@ -177,19 +184,13 @@ def _check_leader_epochs(path: str) -> list[Finding]:
 
 
 def _check_quorum(path: str) -> list[Finding]:
-    try:
-        state = json.loads(_text(path))
-    except (ValueError, RecursionError):
-        state = None
-    if isinstance(state, dict) and isinstance(state.get("leaderEpoch"), int):
+    if isinstance(parse_json_object(read_file(path), path).get("leaderEpoch"), int):
         return []
-    return [Finding(Severity.MISLEADING, path, "the quorum state is not a JSON object with a leaderEpoch")]
+    return [Finding(Severity.MISLEADING, path, "the quorum state holds no leaderEpoch")]
 
 
 def _check_properties(path: str) -> list[Finding]:
-    lines = (line.strip() for line in _text(path).splitlines())
-    properties = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith(("#", "!")))
-    version = properties.get("version", "").strip()
+    version = parse_properties(read_file(path)).get("version", "")
     if version in ("0", "1"):
         return []
     return [
@@ -201,11 +202,6 @@ def _check_properties(path: str) -> list[Finding]:
             expected="version 0 or 1",
         )
     ]
-
-
-def _text(path: str) -> str:
-    with LocalFile(path) as source:
-        return source.read(0, min(source.size, _MOST_TEXT)).decode("utf-8", "replace")
 
 
 class _LastEntry:

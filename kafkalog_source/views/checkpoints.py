@@ -11,14 +11,21 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from kafkalog_source.errors import LogDirError, printable
 from kafkalog_source.logdir.checkpoints import (
     encoded_topic_id,
     read_leader_epochs,
     read_offset_checkpoint,
     read_topic_id,
 )
-from kafkalog_source.logdir.names import CHECKPOINT_NAMES, LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
+from kafkalog_source.logdir.json_files import parse_json_object
+from kafkalog_source.logdir.names import (
+    CHECKPOINT_NAMES,
+    CLEAN_SHUTDOWN,
+    LEADER_EPOCH_CHECKPOINT,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    QUORUM_STATE,
+)
 from kafkalog_source.logdir.properties import parse_properties
 from kafkalog_source.segment.side_files.side_file import read_file
 from kafkalog_source.views.rows import valid_text
@@ -31,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LOG_DIR_FILES", "PARTITION_FILES", "checkpoint_rows"]
 
-META_PROPERTIES, CLEAN_SHUTDOWN, QUORUM_STATE = "meta.properties", ".kafka_cleanshutdown", "quorum-state"
 LOG_DIR_FILES = frozenset((*CHECKPOINT_NAMES, META_PROPERTIES, CLEAN_SHUTDOWN))
 """The files of a log dir that are shown."""
 PARTITION_FILES = frozenset((LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_STATE))
@@ -113,12 +119,7 @@ _READERS: dict[str, Callable[[CheckpointFile], Rows]] = {
 
 
 def _json_properties(path: str, content: bytes, version_field: str) -> Rows:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise _malformed(path, str(error)) from error
-    if not isinstance(found, dict):
-        raise _malformed(path, type(found).__name__)
+    found = parse_json_object(content, path)
     version = found.get(version_field)
     texts = {name: _text(value) for name, value in found.items()}
     return _properties_of(texts, version if isinstance(version, int) and abs(version) < _INT32 else None)
@@ -139,13 +140,3 @@ def _properties_of(properties: dict[str, str], version: int | None) -> Rows:
 def _int32(text: str) -> int | None:
     number = int(text) if _NUMBER.fullmatch(text) else None
     return number if number is not None and -_INT32 <= number < _INT32 else None
-
-
-def _malformed(path: str, found: str) -> LogDirError:
-    return LogDirError(
-        "the file is not a JSON object",
-        file=path,
-        found=printable(found[:80]),
-        expected="a JSON object, as a broker writes it",
-        remedy="Restore the file, or remove it from the copy that is read",
-    )

@@ -1,16 +1,12 @@
-"""``view=indexes``: the entries of ``.index``, ``.timeindex`` and ``.txnindex`` files.
-
-The first two are preallocated and end in zeros until a broker trims them
-(``OffsetIndex``, ``TimeIndex``, 4.4): an entry of zeros is padding unless it is the first.
-"""
+"""``view=indexes``: the entries of ``.index``, ``.timeindex`` and ``.txnindex`` files."""
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import LogDirError, counted
-from kafkalog_source.format import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_INDEX_VERSION
+from kafkalog_source.format import TXN_INDEX_ENTRY, TXN_INDEX_VERSION
+from kafkalog_source.segment.side_files.index_entries import INDEX_LAYOUTS, entry_count
 from kafkalog_source.segment.side_files.side_file import read_file
 from kafkalog_source.views.rows import microseconds
 
@@ -20,14 +16,7 @@ if TYPE_CHECKING:
     from kafkalog_source.partition.file_parts import SideFile
     from kafkalog_source.views.rows import Rows
 
-__all__ = ["INDEX_LAYOUTS", "entry_count", "index_rows"]
-
-INDEX_LAYOUTS: dict[str, struct.Struct] = {
-    "index": OFFSET_INDEX_ENTRY,
-    "timeindex": TIME_INDEX_ENTRY,
-    "txnindex": TXN_INDEX_ENTRY,
-}
-"""The layout of an entry, by the suffix of the file."""
+__all__ = ["index_rows"]
 
 _TYPES = {"index": "offset", "timeindex": "time", "txnindex": "transaction"}
 _AT_ONCE = 1 << 16
@@ -44,7 +33,7 @@ def index_rows(file: SideFile) -> Iterator[Rows]:
         entries before come first.
     """
     data, layout = read_file(file.path), INDEX_LAYOUTS[file.kind]
-    used = entry_count(data, file.kind)
+    used = entry_count(len(data), len(data.rstrip(b"\0")), file.kind)
     for start in range(0, used, _AT_ONCE):
         stop = min(start + _AT_ONCE, used)
         entries = list(layout.iter_unpack(data[start * layout.size : stop * layout.size]))
@@ -62,17 +51,6 @@ def index_rows(file: SideFile) -> Iterator[Rows]:
             found=counted(len(data), "byte"),
             expected=f"a multiple of {layout.size}",
         )
-
-
-def entry_count(data: bytes, kind: str) -> int:
-    """How many entries an index has, without the zeros that it is preallocated with."""
-    size = INDEX_LAYOUTS[kind].size
-    whole = len(data) // size
-    if kind == "txnindex":
-        return whole
-    used = -(-len(data.rstrip(b"\0")) // size)
-    # A first entry of zeros is true of a segment that begins with offset 0 at position 0.
-    return min(used, whole)
 
 
 def _columns(file: SideFile, entries: list[tuple[int, ...]]) -> Rows:

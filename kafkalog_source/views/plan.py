@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from kafkalog_source.logdir.access import entries
+from kafkalog_source.logdir.access import files
 from kafkalog_source.logdir.given_log_dirs import given_log_dirs
 from kafkalog_source.logdir.names import parse_log_file
 from kafkalog_source.partition.file_parts import CheckpointFile, LogPart, SegmentPart, SideFile
 from kafkalog_source.partition.splits import pack_files
+from kafkalog_source.segment.side_files.index_entries import INDEX_LAYOUTS
 from kafkalog_source.views.checkpoints import LOG_DIR_FILES, PARTITION_FILES
-from kafkalog_source.views.indexes import INDEX_LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -34,8 +34,8 @@ def plan_files(options: ReadOptions, listing: Listing) -> list[Split]:
     listing : Listing
         Of the options' paths.
     """
-    files = list(_PARTS[options.view](options, listing.partitions))
-    return pack_files(files, options.max_partition_bytes, options.open_cost_in_bytes)
+    parts = list(_PARTS[options.view](options, listing.partitions))
+    return pack_files(parts, options.max_partition_bytes, options.open_cost_in_bytes)
 
 
 def _segments(_: ReadOptions, logs: Iterable[PartitionLog]) -> Iterator[Part]:
@@ -63,11 +63,11 @@ def _side_files(log: PartitionLog, kinds: Collection[str]) -> Iterator[SideFile]
     """The files of some kinds in a partition's directory, or beside a segment that was given by its own path."""
     directory = os.path.dirname(log.path) if log.is_single_file else log.path
     only = log.segments[0].base_offset if log.is_single_file else None
-    for entry in sorted(entries(directory), key=lambda entry: entry.name):
+    for entry in files(directory):
         name = parse_log_file(entry.name)
         if name is None or name.state is not None or name.kind not in kinds:
             continue
-        if only in (None, name.base_offset) and entry.is_file():
+        if only in (None, name.base_offset):
             yield SideFile(log.topic, log.partition, entry.path, name.kind, name.base_offset, entry.stat().st_size)
 
 
@@ -82,8 +82,8 @@ def _checkpoints(options: ReadOptions, logs: Sequence[PartitionLog]) -> Iterator
 def _files(
     directory: str, names: Collection[str], topic: str | None, partition: int | None
 ) -> Iterator[CheckpointFile]:
-    for entry in sorted(entries(directory), key=lambda entry: entry.name):
-        if entry.name in names and entry.is_file():
+    for entry in files(directory):
+        if entry.name in names:
             yield CheckpointFile(topic, partition, entry.path, entry.stat().st_size)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kafkalog_source.partition.file_parts import LogPart
+    from kafkalog_source.reporting.report import Report
     from kafkalog_source.segment.batch_headers import BatchHeaders
     from kafkalog_source.segment.marker import Marker
     from kafkalog_source.views.rows import Rows
@@ -124,6 +125,7 @@ def transaction_rows(
     headers: BatchHeaders,
     on_damage: Callable[[Damage], None],
     transactional_ids: Callable[[], Mapping[int, str]],
+    report: Report,
 ) -> Iterator[Rows]:
     """The transactions of a partition.
 
@@ -136,6 +138,8 @@ def transaction_rows(
         Called with each damaged region; transactions after it are given too if it returns.
     transactional_ids : callable
         Gives them by producer id, as far as they are known; called where there is a transaction.
+    report : Report
+        Takes the bytes and batches read.
 
     Raises
     ------
@@ -149,11 +153,15 @@ def transaction_rows(
             continue
         span = whole_segment(segment, bound, is_last=segment is segments[-1])
         with LocalFile(segment.path) as source:
-            for found in header_chunks(headers, source, span, (*_HEADERS, "transactional")):
-                for damage in [found] if isinstance(found, Damage) else _take(log, source, found):
-                    on_damage(damage)
-                    if damage.kind is not Kind.TORN:
-                        log.lose()
+            try:
+                for found in header_chunks(headers, source, span, (*_HEADERS, "transactional")):
+                    report.batches += 0 if isinstance(found, Damage) else len(found["position"])
+                    for damage in [found] if isinstance(found, Damage) else _take(log, source, found):
+                        on_damage(damage)
+                        if damage.kind is not Kind.TORN:
+                            log.lose()
+            finally:
+                report.bytes_read += source.bytes_read
     rows = log.finished()
     if rows:
         ids = transactional_ids()

@@ -54,9 +54,9 @@ CASES: dict[str, Case] = {
         "__consumer_offsets, __transaction_state and __share_group_state, with tombstones",
     ),
     "views-4.4": Case(
-        "Kafka broker 4.4.0 with two log directories, and clients 4.3.1",
-        "groups of every type, deleted and expired; commits in committed, aborted and open transactions; a cluster "
-        "whose configs, users, ACLs and quotas change",
+        "Kafka broker 4.4.0 with two log directories; classic, consumer, share and streams groups",
+        "groups and offsets deleted and expired, commits in committed, aborted and open transactions; SCRAM, ACLs, "
+        "quotas, delegation tokens, dynamic configs, a feature downgrade, a replica moved to the other disk",
     ),
     "groups-0.9.0.1": _groups("0.9.0.1"),
     "groups-0.10.2.2": _groups("0.10.2.2"),
@@ -148,3 +148,13 @@ INTERNAL_ORACLES = (
     "txn-4.4",
     "views-4.4",
 )
+
+FILE_VIEWS = "file-views"
+FILE_ORACLES: dict[str, Case] = {
+    FILE_VIEWS: Case(
+        "Kafka 4.4.0's classes, from the files of the other cases (oracle/KIND/CASE.jsonl)",
+        "every producer snapshot and checkpoint file, and the transactions that batches, markers and `.txnindex` tell",
+    ),
+}
+"""No log directory; its oracle has a folder for each of `FILE_KINDS`."""
+FILE_KINDS = ("snapshots", "checkpoints", "transactions")

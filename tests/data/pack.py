@@ -19,6 +19,9 @@ from pathlib import Path
 from tests.data.archive import pack
 from tests.data.cases import (
     CASES,
+    FILE_KINDS,
+    FILE_ORACLES,
+    FILE_VIEWS,
     INTERNAL_ORACLES,
     INTERNAL_RECORDS,
     INTERNAL_SOURCE,
@@ -29,7 +32,9 @@ from tests.data.cases import (
 
 HERE = Path(__file__).parent
 PLAIN = CASES | WITHOUT_ORACLE
-ALL = PLAIN | INTERNAL_RECORDS
+ALL = PLAIN | INTERNAL_RECORDS | FILE_ORACLES
+PACKED_APART = frozenset(f"{name}.jsonl.gz" for name in ("internal", *FILE_KINDS))
+"""Files of an oracle that archives of their own hold."""
 
 
 def files_below(root: Path, prefix: str) -> dict[str, bytes]:
@@ -40,6 +45,8 @@ def files_below(root: Path, prefix: str) -> dict[str, bytes]:
         if path.is_dir():
             if not any(path.iterdir()):
                 found[name + "/"] = b""
+        elif path.name in PACKED_APART:
+            continue
         elif path.suffix == ".gz":
             found[name.removesuffix(".gz")] = gzip.decompress(path.read_bytes())
         else:
@@ -70,6 +77,19 @@ def pack_internal_records(source: Path) -> Path:
         lines = gzip.decompress((source / "oracle" / name / "internal.jsonl.gz").read_bytes())
         files[f"{INTERNAL_TOPICS}/oracle/{name}.jsonl"] = lines
     archive = HERE / f"{INTERNAL_TOPICS}.tar.gz"
+    pack(files, archive)
+    return archive
+
+
+def pack_file_oracles(source: Path) -> Path:
+    """Pack what Kafka makes of the files beside the segments of all cases."""
+    files = {}
+    for kind in FILE_KINDS:
+        for name in (*CASES, INTERNAL_SOURCE):
+            path = source / "oracle" / name / f"{kind}.jsonl.gz"
+            if path.exists():
+                files[f"{FILE_VIEWS}/oracle/{kind}/{name}.jsonl"] = gzip.decompress(path.read_bytes())
+    archive = HERE / f"{FILE_VIEWS}.tar.gz"
     pack(files, archive)
     return archive
 
@@ -115,6 +135,7 @@ def main(arguments: list[str]) -> int:
     source = Path(arguments[0])
     archives = {name: pack_case(source, name, case) for name, case in PLAIN.items()}
     archives[INTERNAL_TOPICS] = pack_internal_records(source)
+    archives[FILE_VIEWS] = pack_file_oracles(source)
     (HERE / "MANIFEST.md").write_text(manifest(archives), encoding="utf-8")
     total = sum(archive.stat().st_size for archive in archives.values())
     print(f"{len(archives)} archives, {total} bytes")

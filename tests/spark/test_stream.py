@@ -86,6 +86,7 @@ def test_a_schema_is_the_projection_of_a_stream_too(spark: SparkSession, logs: P
     ("options", "problem"),
     [
         ({"endingOffsets": "latest"}, "endingOffsets cannot be used in a stream"),
+        ({"view": "segments"}, "view=segments cannot be used in a stream"),
         ({"startingOffsets": '{"nope":{"0":1}}'}, "has to name every partition"),
     ],
 )
@@ -95,3 +96,17 @@ def test_errors_of_a_stream_are_our_own(
     with pytest.raises(StreamingQueryException, match=problem) as caught:
         run(spark, logs, tmp_path, **options)
     assert 'File "' not in str(caught.value).split("OptionError", 1)[-1]
+
+
+def test_a_view_of_one_of_kafkas_own_topics_is_followed(
+    spark: SparkSession, fixture_case: Callable[[str], Path], tmp_path: Path
+) -> None:
+    log_dir = fixture_case("groups-4.4") / "log"
+    run(spark, log_dir, tmp_path, view="consumer_offsets")
+    found = spark.read.parquet(str(tmp_path / "table")).select("group", "recordType", "offset", "valueJson").collect()
+    columns = ["group", "recordType", "offset", "valueJson"]
+    table = kafkalog_source.scan(log_dir, view="consumer_offsets", columns=columns).to_table()
+    assert table.num_rows > 50
+    assert sorted(map(str, found)) == sorted(
+        f"Row({', '.join(f'{name}={value!r}' for name, value in row.items())})" for row in table.to_pylist()
+    )

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import kafkalog_source
+from kafkalog_source.columns import VIEWS as COLUMNS
 
 pytestmark = pytest.mark.spark
 
@@ -36,3 +37,25 @@ def test_spark_gives_the_rows_of_scan(spark: SparkSession, fixture_case: Callabl
     assert found.rdd.getNumPartitions() > 1
     chosen = reader.schema("file string, topic string").load(log_dir)
     assert sorted(map(str, chosen.collect())) == sorted(map(str, found.select("file", "topic").collect()))
+
+
+@pytest.mark.parametrize("view", sorted(name for name, view in COLUMNS.items() if view.topic is not None))
+def test_spark_gives_the_records_of_kafkas_own_topics(
+    spark: SparkSession, fixture_case: Callable[[str], Path], view: str
+) -> None:
+    log = fixture_case("internal-topics") / "log"
+    table = kafkalog_source.scan(log, view=view).to_table()
+    assert table.num_rows
+    found = spark.read.format("kafkalog").options(view=view, maxPartitionBytes="1").load(str(log))
+    assert found.columns == table.column_names
+    assert as_text([row.asDict(True) for row in found.collect()]) == as_text(table.to_pylist())
+
+
+def test_the_ends_of_segments_are_those_of_a_walk_in_spark(
+    spark: SparkSession, fixture_case: Callable[[str], Path]
+) -> None:
+    reader = spark.read.format("kafkalog").option("view", "segments")
+    log_dir = str(fixture_case("txn-4.4") / "log")
+    ends = reader.schema("file string, lastOffset long, nextOffset long, end string").load(log_dir)
+    walked = reader.schema("file string, lastOffset long, nextOffset long, end string, batchCount long").load(log_dir)
+    assert sorted(map(str, ends.collect())) == sorted(map(str, walked.drop("batchCount").collect()))

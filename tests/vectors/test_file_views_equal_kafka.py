@@ -80,3 +80,11 @@ def test_every_segment(case: str, fixture_case: FixtureCase) -> None:
             sum(each.is_control for each in batches),
             path.stat().st_size,
         ]
+
+
+@pytest.mark.parametrize("case", [*SOUND, "side-files"])
+def test_the_ends_of_a_segment_by_its_index_are_those_of_a_walk(case: str, fixture_case: FixtureCase) -> None:
+    directory = fixture_case(case)
+    names = ("file", "lastOffset", "nextOffset", "end", "firstTimestamp")
+    walked = [row[:-1] for row in rows(directory, "segments", *names, "batchCount")]
+    assert rows(directory, "segments", *names) == walked != []

@@ -13,6 +13,7 @@ from kafkalog_source import scan
 from kafkalog_source.internal_topics.columns import TOPICS, view_types
 from kafkalog_source.internal_topics.view import TopicView
 from tests.data.cases import INTERNAL_ORACLES, INTERNAL_SOURCE, INTERNAL_TOPICS
+from tests.vectors.test_file_views_equal_kafka import roots
 
 LINES = {
     "internal-topics": 459,
@@ -27,15 +28,16 @@ LINES = {
     "views-4.4": 711,
 }
 """Records in segments, of which there are more in snapshots of the metadata log."""
+IN_SNAPSHOTS = {"kraft-metadata-4.4": 213, "views-4.4": 480}
 CLOSE = {"malformed", "unknown frame"}
 """What Kafka says of records of which a version can be read all the same."""
 
 
-def oracle(unpacked: Path, name: str) -> dict[tuple[str, int], dict[str, Any]]:
-    """What Kafka made of the records in segments, by topic, file and offset."""
+def oracle(unpacked: Path, name: str, suffix: str = ".log") -> dict[tuple[str, int], dict[str, Any]]:
+    """What Kafka made of the records in segments, or in snapshots of the metadata log, by topic, file and offset."""
     lines = (unpacked / "oracle" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     read = [json.loads(line) for line in lines]
-    return {(_place(each["file"]), each["offset"]): each for each in read if each["file"].endswith(".log")}
+    return {(_place(each["file"]), each["offset"]): each for each in read if each["file"].endswith(suffix)}
 
 
 def _place(file: str) -> str:
@@ -45,8 +47,7 @@ def _place(file: str) -> str:
 def rows(log: Path, view: str, *, include_secrets: bool) -> Iterator[dict[str, Any]]:
     """The rows of a view over the segments of its topic."""
     decoder = TopicView(view, tuple(view_types(view)), include_secrets=include_secrets)
-    log_dirs = sorted(str(path) for path in log.glob("disk*")) or str(log)
-    reader = scan(log_dirs, subscribe=TOPICS[view], includeControlRecords=True, columns=decoder.record_columns)
+    reader = scan(roots(log.parent), subscribe=TOPICS[view], includeControlRecords=True, columns=decoder.record_columns)
     for batch in reader.to_reader():
         for piece in decoder.decode(batch):
             piece.validate(full=True)
@@ -65,6 +66,22 @@ def test_every_record_is_as_kafkas_classes_have_it(name: str, fixture_case: Call
             found[(_place(row["file"]), row["offset"])] = row
     assert len(wanted) == LINES[case]
     assert found.keys() == wanted.keys()
+    for place, row in found.items():
+        assert shown(row) == as_kafka(wanted[place], row), place
+
+
+@pytest.mark.parametrize("name", INTERNAL_ORACLES)
+def test_every_record_of_a_snapshot_is_as_kafkas_classes_have_it(
+    name: str, fixture_case: Callable[[str], Path]
+) -> None:
+    unpacked = fixture_case(INTERNAL_TOPICS)
+    wanted = oracle(unpacked, name, ".checkpoint")
+    case = fixture_case(INTERNAL_TOPICS if name == INTERNAL_SOURCE else name)
+    table = scan(roots(case), view="cluster_metadata", includeSecrets=True).to_table() if wanted else None
+    found = {(_place(row["file"]), row["offset"]): row for row in (table.to_pylist() if table else ())}
+    found = {key: row for key, row in found.items() if row["source"] != "log"}
+    assert found.keys() == wanted.keys()
+    assert len(found) == IN_SNAPSHOTS.get(name, len(found))
     for place, row in found.items():
         assert shown(row) == as_kafka(wanted[place], row), place
 

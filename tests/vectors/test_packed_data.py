@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.data.archive import SHORTEST_HOLE, pack, unpack
-from tests.data.cases import CASES, INTERNAL_RECORDS, WITHOUT_ORACLE
+from tests.data.cases import CASES, FILE_ORACLES, INTERNAL_RECORDS, WITHOUT_ORACLE
 
 DATA = Path(__file__).parents[1] / "data"
 
 
-@pytest.mark.parametrize("case", CASES | WITHOUT_ORACLE | INTERNAL_RECORDS)
+@pytest.mark.parametrize("case", CASES | WITHOUT_ORACLE | INTERNAL_RECORDS | FILE_ORACLES)
 def test_archive_is_the_one_of_the_manifest(case: str) -> None:
     digest = hashlib.sha256((DATA / f"{case}.tar.gz").read_bytes()).hexdigest()
     assert digest in (DATA / "MANIFEST.md").read_text(encoding="utf-8")

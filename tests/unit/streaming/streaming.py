@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalog_source.options.read_options import parse_options
-from kafkalog_source.reading.read import SplitReader
+from kafkalog_source.reading.read import make_reader
 from kafkalog_source.streaming.positions import from_json, to_json
 from kafkalog_source.streaming.stream import Stream
 from tests.builders import Batch, Record, partition_dir
@@ -55,7 +55,7 @@ class Query:
         return rows
 
     def rows(self, start: dict[tuple[str, int], int], end: dict[tuple[str, int], int], column: str) -> list[Any]:
-        reader = SplitReader(self.read_options, ["topic", "partition", column])
+        reader = make_reader(self.read_options, ["topic", "partition", column])
         splits = self.stream.plan(start, end).splits
         self.meanwhile()
         found = [tuple(row.values()) for split in splits for rows in reader.read(split) for row in rows.to_pylist()]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kafkalog_source import DataLossError, LogDirError, OptionError
+from kafkalog_source.columns import VIEWS
 from kafkalog_source.options.read_options import parse_options
 from kafkalog_source.streaming.positions import from_json, to_json
 from kafkalog_source.transactions.history import Followed, PartitionHistory, from_headers
@@ -122,12 +123,30 @@ def test_a_topic_that_is_not_there_yet_is_an_error_or_waited_for(tmp_path: Path)
     assert offsets(query.trigger()) == [0]
 
 
+STREAMED = ("records", "consumer_offsets", "transaction_state", "share_group_state", "remote_log_metadata")
+WITHOUT_STREAM = [view for view in VIEWS if view not in STREAMED]
+
+
+@pytest.mark.parametrize("view", STREAMED[1:])
+def test_a_view_of_one_of_kafkas_topics_is_followed_and_reads_no_other(tmp_path: Path, view: str) -> None:
+    topic = f"__{view}"
+    for name in (topic, "other"):
+        append(tmp_path, some(0), topic=name)
+    query = Query(tmp_path, {"view": view})
+    assert query.trigger() == [(topic, 0, 0)]
+    append(tmp_path, some(1), topic=topic)
+    append(tmp_path, some(1), topic="other")
+    assert query.trigger() == [(topic, 0, 1)]
+    assert Query(tmp_path / f"{topic}-0", {"view": view}).trigger() == [(topic, 0, 0), (topic, 0, 1)]
+    assert Query(tmp_path / "other-0", {"view": view}).trigger() is None
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         ({"endingOffsets": "latest"}, "endingOffsets cannot be used in a stream"),
         ({"endingTimestamp": 5}, "endingTimestamp cannot be used in a stream"),
-        ({"view": "damage"}, "view cannot be used in a stream"),
+        *[({"view": view}, f"view={view} cannot be used in a stream.*consumer_offsets") for view in WITHOUT_STREAM],
         ({"mode": "RECOVER"}, "mode=RECOVER cannot be used in a stream"),
     ],
 )

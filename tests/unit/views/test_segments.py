@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import kafkalog_source
 from kafkalog_source.columns import VIEWS
-from kafkalog_source.errors import CorruptBatchError, DamageWarning
+from kafkalog_source.errors import CorruptBatchError, DamageWarning, LogDirError
 from tests.builders import Batch, Message, Record, Wrapper, encode, partition_dir, write_segment
 from tests.builders.disk import Entry, offset_index, time_index
 
@@ -104,6 +104,15 @@ class TestDamage:
             of(tmp_path, self.BAD)
         assert caught.value.position == 2 * SIZE
 
+    def test_failfast_gives_the_rows_before_it_first(self, tmp_path: Path) -> None:
+        log = partition_dir(tmp_path)
+        write_segment(log, SMALL)
+        write_segment(log, b"".join(encode([Batch([Record()], base_offset=8)]) for _ in range(2)), base_offset=8)
+        reader = kafkalog_source.scan(log, view="segments", columns=["baseOffset", "validSize"]).to_reader()
+        assert reader.read_next_batch().to_pylist() == [{"baseOffset": 0, "validSize": 4 * SIZE}]
+        with pytest.raises(CorruptBatchError):
+            reader.read_next_batch()
+
     def test_permissive_gives_the_row_and_one_for_the_damage(self, tmp_path: Path) -> None:
         log = partition_dir(tmp_path)
         write_segment(log, self.BAD)
@@ -127,3 +136,121 @@ class TestDamage:
         assert of(tmp_path, bytes(data), "batchCount") == (4,)
         with pytest.raises(CorruptBatchError):
             of(tmp_path, bytes(data), verifyChecksums=True)
+
+
+ENDS = ("lastOffset", "nextOffset", "end", "firstTimestamp")
+
+
+class TestOnlyWhatTheColumnsNeed:
+    LARGE: ClassVar = [Batch([Record(value=bytes(4000))], base_offset=i, leader_epoch=0) for i in range(40)]
+    SIZE = len(encode(LARGE[:1]))
+
+    def log(self, tmp_path: Path, entries: list[tuple[int, int]], tail: bytes = b"", **damage: int) -> Path:
+        """A segment of 40 batches with some index entries; `damage_at` is a position from which 100 bytes are wrong."""
+        data = bytearray(encode(self.LARGE) + tail)
+        if damage:
+            data[damage["damage_at"] : damage["damage_at"] + 100] = bytes([255]) * 100
+        log = partition_dir(tmp_path)
+        write_segment(log, bytes(data), index=offset_index(entries))
+        return log
+
+    def read(self, log: Path, *columns: str, **options: Any) -> tuple[dict[str, Any], int]:
+        """The only row, and how many bytes were read."""
+        scan = kafkalog_source.scan(log, view="segments", columns=columns, **options)
+        (row,) = scan.to_table().to_pylist()
+        return row, scan.report()["bytes_read"]
+
+    def test_what_the_listing_knows_reads_nothing(self, tmp_path: Path) -> None:
+        log = self.log(tmp_path, [(20, 20 * self.SIZE)], damage_at=0)
+        columns = ("topic", "partition", "file", "baseOffset", "size", "isActive", "modified")
+        row, count = self.read(log, *columns)
+        assert (row["size"], row["isActive"], count) == (40 * self.SIZE, True, 0)
+        assert self.read(log, "indexEntries", "timeIndexEntries") == ({"indexEntries": 1, "timeIndexEntries": None}, 16)
+
+    @pytest.mark.parametrize(
+        ("tail", "end"), [(b"", "clean"), (bytes(900), "zeroed"), (SMALL[0].encode()[:40], "torn")]
+    )
+    def test_the_ends_are_read_by_the_index(self, tmp_path: Path, tail: bytes, end: str) -> None:
+        log = self.log(tmp_path, [(20, 20 * self.SIZE), (38, 38 * self.SIZE)], tail)
+        whole, all_bytes = self.read(log, *ENDS, "batchCount")
+        row, count = self.read(log, *ENDS)
+        assert row == {name: whole[name] for name in ENDS}
+        assert (row["lastOffset"], row["nextOffset"], row["end"]) == (39, 40, end)
+        assert count < 4 * self.SIZE < all_bytes
+        scan = kafkalog_source.scan(log, view="segments")
+        assert (scan.to_table().num_rows, scan.report()["batches"]) == (1, 40)
+
+    def test_damage_between_the_ends_is_found_where_a_column_needs_what_lies_there(self, tmp_path: Path) -> None:
+        log = self.log(tmp_path, [(38, 38 * self.SIZE)], damage_at=20 * self.SIZE)
+        assert self.read(log, *ENDS[:3])[0] == {"lastOffset": 39, "nextOffset": 40, "end": "clean"}
+        for column in ("validSize", "batchCount", "maxTimestamp"):
+            with pytest.raises(CorruptBatchError):
+                self.read(log, "lastOffset", column)
+        with pytest.raises(CorruptBatchError):
+            self.read(log, "lastOffset", verifyChecksums=True)
+        found = rows(log, columns=["lastOffset", "_corrupt_record"], mode="PERMISSIVE")
+        assert [(row["lastOffset"], row["_corrupt_record"] is None) for row in found] == [(39, True), (None, False)]
+
+    @pytest.mark.parametrize(
+        "entries",
+        [
+            [],
+            [(38, 38 * SIZE + 1)],
+            [(38, 41 * SIZE)],
+            [(30, 38 * SIZE)],
+            [(41, 38 * SIZE)],
+            [(38, -SIZE)],
+        ],
+    )
+    def test_an_index_that_does_not_prove_right_is_not_used(
+        self, tmp_path: Path, entries: list[tuple[int, int]]
+    ) -> None:
+        row, count = self.read(self.log(tmp_path, entries), "lastOffset", "end")
+        assert (row, count > 38 * self.SIZE) == ({"lastOffset": 39, "end": "clean"}, True)
+
+    def test_a_wrong_checksum_where_the_index_points_means_walking_everything(self, tmp_path: Path) -> None:
+        log = self.log(tmp_path, [(38, 38 * self.SIZE)])
+        path = next(log.glob("*.log"))
+        data = bytearray(path.read_bytes())
+        data[38 * self.SIZE + 80] ^= 1
+        path.write_bytes(data)
+        row, count = self.read(log, "lastOffset")
+        assert (row, count > 38 * self.SIZE) == ({"lastOffset": 39}, True)
+
+    def test_an_index_that_cannot_be_read_matters_only_where_its_entries_are_counted(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        log = self.log(tmp_path, [(38, 38 * self.SIZE)])
+        last = kafkalog_source.scan(log, view="segments", columns=["lastOffset"])
+        count = kafkalog_source.scan(log, view="segments", columns=["indexEntries"])
+        plan = last._plan()
+        index = next(log.glob("*.index"))
+        index.unlink()
+        index.mkdir()
+        for scan in (last, count):
+            monkeypatch.setattr(scan, "_plan", lambda *_: plan)
+        assert last.to_table().to_pylist() == [{"lastOffset": 39}]
+        with pytest.raises(LogDirError, match="not a regular file"):
+            count.to_table()
+
+    @pytest.mark.parametrize("columns", [("lastOffset", "end"), ("lastOffset", "end", "batchCount")])
+    def test_what_is_appended_after_the_listing_is_not_a_torn_end(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...]
+    ) -> None:
+        log = self.log(tmp_path, [(38, 38 * self.SIZE)])
+        scan = kafkalog_source.scan(log, view="segments", columns=columns)
+        plan = scan._plan()
+        with next(log.glob("*.log")).open("ab") as file:
+            file.write(encode([Batch([Record()], base_offset=40)]))
+        monkeypatch.setattr(scan, "_plan", lambda *_: plan)
+        (row,) = scan.to_table().to_pylist()
+        assert (row["lastOffset"], row["end"]) == (39, "clean")
+
+    def test_a_first_batch_without_a_time_means_walking_on(self, tmp_path: Path) -> None:
+        content: list[Entry] = [Message(offset=0, magic=0), Message(offset=1, magic=1)]
+        size = len(encode(content[:1]))
+        log = partition_dir(tmp_path)
+        write_segment(log, content, index=offset_index([(1, size)]))
+        (row,) = rows(log, columns=["firstTimestamp", "magics"])
+        assert rows(log, columns=["firstTimestamp"]) == [{"firstTimestamp": row["firstTimestamp"]}]
+        assert row["firstTimestamp"] is not None

@@ -205,6 +205,18 @@ def test_a_broker_that_removes_a_file_takes_its_rows_away(
     assert scan.to_table().num_rows == 0
 
 
+@pytest.mark.parametrize("view", ["indexes", "producer_state", "checkpoints"])
+def test_the_bytes_of_files_that_are_read_whole_are_counted(log: Path, view: str) -> None:
+    index = beside(log, ".index", offset_index([(101, 70)], base_offset=100) + bytes(80))
+    snapshots = beside(log, ".snapshot", snapshot(PRODUCER))
+    epochs = log / "leader-epoch-checkpoint"
+    epochs.write_text("0\n1\n0 0\n")
+    path = {"indexes": index, "producer_state": snapshots, "checkpoints": epochs}[view]
+    scan = kafkalog_source.scan(log, view=view)
+    assert scan.to_table().num_rows == 1
+    assert scan.report()["bytes_read"] == path.stat().st_size
+
+
 def test_files_of_real_brokers(fixture_case: Callable[[str], Path]) -> None:
     log = fixture_case("txn-4.4") / "log"
     found = values(log, "indexes", "indexType", subscribePattern=".*")

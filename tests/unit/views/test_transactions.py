@@ -48,6 +48,14 @@ def rows(path: Path, *columns: str, **options: Any) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
+def test_the_bytes_of_headers_and_markers_are_counted(tmp_path: Path) -> None:
+    content: list[Entry] = [data(0, 7), marker(1, 7, commit=True)]
+    scan = kafkalog_source.scan(log_of(tmp_path, content), view="transactions")
+    assert scan.to_table().num_rows == 1
+    report = scan.report()
+    assert (report["bytes_read"] >= len(encode(content)), report["batches"]) == (True, 2)
+
+
 def test_every_column(tmp_path: Path) -> None:
     log = log_of(tmp_path, [data(0, 7, 3), Batch(base_offset=3), data(4, 7), marker(5, 7, commit=True)])
     size = len(encode([data(0, 7, 3)])) + len(encode([data(4, 7)]))
@@ -107,12 +115,24 @@ def test_unknown_coordinator_epoch_is_null(tmp_path: Path) -> None:
 
 def test_transactional_ids_come_from_the_same_paths(tmp_path: Path) -> None:
     def state(name: bytes, producer: int) -> Record:
-        return Record(key=struct.pack(">hh", 0, len(name)) + name, value=struct.pack(">hq", 1, producer) + bytes(20))
+        return Record(key=struct.pack(">hh", 0, len(name)) + name, value=struct.pack(">hq", 1, producer) + bytes(30))
 
     log_of(tmp_path, [data(0, 7), data(1, 8)])
     ids: list[Entry] = [Batch([state(b"pay", 7), Record(key=b"x"), Record(key=None), state(b"pay", 9)])]
     log_of(tmp_path, ids, topic="__transaction_state")
     assert rows(tmp_path, "producerId", "transactionalId", subscribe="topic") == [(7, "pay"), (8, None)]
+
+
+def test_damage_among_transactional_ids_is_a_warning(tmp_path: Path) -> None:
+    log_of(tmp_path, [data(0, 7)])
+    log_of(
+        tmp_path,
+        encode([Batch([Record()])]) + bytes([255]) * 90 + encode([Batch([Record()], base_offset=2)]),
+        topic="__transaction_state",
+    )
+    scan = kafkalog_source.scan(tmp_path, view="transactions", subscribe="topic", columns=["transactionalId"])
+    assert scan.to_table().to_pylist() == [{"transactionalId": None}]
+    assert any("some transactional ids may be missing" in warning for warning in scan.report()["warnings"])
 
 
 def test_isolation_level_is_refused(tmp_path: Path) -> None:
