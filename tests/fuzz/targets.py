@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.fuzz import indexes, internal_topics, options, payloads, segments, segments07, transactions, windows
+from tests.fuzz import indexes, internal_topics, lines, options, payloads, segments, segments07, transactions, windows
 from tests.fuzz.case import Case, Outcome
 from tests.fuzz.seeds import Seed
 
@@ -28,6 +28,7 @@ class Targets:
             segments07.target(12),
             transactions.target(seeds, 6),
             internal_topics.target(8),
+            lines.target(6),
         )
         self._by_name = {each.name: each for each in self.all}
         self._shares = [each.share for each in self.all]
