@@ -20,6 +20,7 @@ from kafkalog_source.cli.flags import (
     flag,
     generic_option,
     paths_argument,
+    print_flags,
     range_flags,
     read_options,
     threads_flag,
@@ -75,18 +76,18 @@ def _ls(
 
 @kafkalog.command("dump", epilog=epilogs.DUMP, short_help="print records, or the rows of a view")
 @paths_argument
-@flag("--json", "as_json", "one JSON object for each line")
+@print_flags
 @click.option("--limit", metavar="N", type=click.IntRange(min=0), help="stop after N records")
-@click.option("--columns", metavar="NAMES", help="only these columns, separated by commas")
 @topic_flags
 @range_flags
 @generic_option
-def _dump(paths: Sequence[str], as_json: bool, limit: int | None, columns: str | None, **given: Any) -> int:
+def _dump(paths: Sequence[str], limit: int | None, **given: Any) -> int:
     """Print records, or the rows of a view, one a line, in order within each partition."""
     from kafkalog_source.cli.dump import run
+    from kafkalog_source.cli.printing import take_printed
 
-    names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
-    return run(sys.stdout, paths, read_options(given), as_json=as_json, limit=limit, columns=names)
+    printed = take_printed(given)
+    return run(sys.stdout, paths, read_options(given), printed, limit=limit)
 
 
 @kafkalog.command("verify", epilog=epilogs.VERIFY, short_help="check batches, indexes, snapshots and checkpoints")

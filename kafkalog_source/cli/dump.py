@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pyarrow as pa
 
 import kafkalog_source
-from kafkalog_source.cli.layouts import json_layout, text_layouts
-from kafkalog_source.cli.output import line_writer
+from kafkalog_source.cli.printing import Printed
 from kafkalog_source.cli.text import complain
 from kafkalog_source.cli.times import show_times
 from kafkalog_source.columns import CORRUPT_RECORD
@@ -23,35 +22,27 @@ __all__ = ["run"]
 
 
 def run(
-    out: TextIO,
-    paths: Sequence[str],
-    given: Mapping[str, Any],
-    *,
-    as_json: bool,
-    limit: int | None,
-    columns: Sequence[str] | None,
+    out: TextIO, paths: Sequence[str], given: Mapping[str, Any], printed: Printed, *, limit: int | None = None
 ) -> int:
     """Write a line for each row, and return the exit status."""
+    view = given.get("view", "records")
+    printed.check(view)
     # With a limit, reading ahead on several threads would be wasted work.
     threads = None if limit is None else 1
-    found = kafkalog_source.scan(paths, columns=columns, threads=threads, **given)
+    found = kafkalog_source.scan(paths, columns=printed.wanted, threads=threads, **given)
     show_times(given, found.times)
-    lines = _lines(found.schema, given.get("view", "records"), as_json=as_json)
-    write = line_writer(out)
+    shown = found.schema
+    hidden = [name for name in printed.filters.columns if name not in shown.names]
+    if hidden:
+        found = kafkalog_source.scan(paths, columns=[*shown.names, *hidden], threads=threads, **given)
+    matching = printed.filters.compiled()
+    write = printed.writer(out, shown, view)
     with warnings.catch_warnings():
         # `_warn` prints a line for each region.
         warnings.simplefilter("ignore", DamageWarning)
-        for rows in _batches(found, limit):
-            for text in lines(rows):
-                write(text)
+        for rows in _batches(found, matching, limit):
+            write(rows)
     return BAD_DATA if found.report()["without_segments"] else DONE
-
-
-def _lines(schema: pa.Schema, view: str, *, as_json: bool) -> Callable[[pa.RecordBatch], Iterator[bytes]]:
-    if not as_json:
-        return text_layouts(schema, view)
-    layout = json_layout(schema)
-    return lambda rows: iter([layout.lines(rows)])
 
 
 def _warn(report: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
@@ -68,10 +59,12 @@ def _warn(report: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
         complain("warning: no partition was selected; kafkalog ls lists all of them")
 
 
-def _batches(found: Scan, limit: int | None) -> Iterator[pa.RecordBatch]:
+def _batches(
+    found: Scan, matching: Callable[[pa.RecordBatch], pa.RecordBatch], limit: int | None
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows; after the last one, and also if reading fails, print what they do not show."""
     try:
-        yield from _limited(found.to_reader(), limit)
+        yield from _limited(map(matching, found.to_reader()), limit)
     except Exception as error:
         report = found.report()
         place = (getattr(error, "file", None), getattr(error, "position", None))
@@ -82,12 +75,11 @@ def _batches(found: Scan, limit: int | None) -> Iterator[pa.RecordBatch]:
     _warn(found.report(), shown=found.schema.names)
 
 
-def _limited(reader: pa.RecordBatchReader, limit: int | None) -> Iterator[pa.RecordBatch]:
+def _limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
     left = limit
     while left is None or left > 0:
-        try:
-            rows = reader.read_next_batch()
-        except StopIteration:
+        rows = next(batches, None)
+        if rows is None:
             return
         yield rows if left is None else rows.slice(0, left)
         if left is not None:

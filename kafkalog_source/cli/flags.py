@@ -17,6 +17,7 @@ __all__ = [
     "flag",
     "generic_option",
     "paths_argument",
+    "print_flags",
     "range_flags",
     "read_options",
     "threads_flag",
@@ -61,11 +62,18 @@ _VALUES = {
 """What completion offers. The read checks the values, and names the allowed ones."""
 _CONTROL_RECORDS = "includeControlRecords"
 _PLACES = "places"
+_FILTER_FLAGS = (
+    ("--grep", "grep", "REGEX", "only records whose key, value or headers match"),
+    ("--key", "key", "TERM", "only records with this key: text, hex:..., base64:..., or re:REGEX"),
+    ("--value", "value", "TERM", "only records with this value, likewise"),
+)
 _SECTIONS = {
     **{name: "Topics and partitions" for _, name, _, _ in _TOPIC_FLAGS},
     _PLACES: "Topics and partitions",
     **{name: "Records" for _, name, _, _ in _RANGE_FLAGS},
     _CONTROL_RECORDS: "Records",
+    **{name: "Filters" for _, name, _, _ in _FILTER_FLAGS},
+    "headers": "Filters",
 }
 
 
@@ -128,6 +136,17 @@ def range_flags(command: _Function) -> _Function:
     """Add the flags that choose records, and the one that adds control records."""
     words = "include control records, such as transaction markers"
     return _add(flag("--include-control-records", _CONTROL_RECORDS, words)(command), _RANGE_FLAGS)
+
+
+def print_flags(command: _Function) -> _Function:
+    """Add the flags that choose what is printed of which records."""
+    words = "only records with this header and value, which is a TERM too; or with NAME alone. May be repeated"
+    command = click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help=words)(command)
+    command = _add(command, _FILTER_FLAGS)
+    command = click.option("--columns", metavar="NAMES", help="only these columns, separated by commas")(command)
+    words = "print records in this format, with kcat's letters: %t %p %o %k %s %K %S %T %h"
+    command = click.option("-f", "--format", "pattern", metavar="FORMAT", help=words)(command)
+    return flag("--json", "as_json", "one JSON object for each line")(command)
 
 
 threads_flag = click.option(

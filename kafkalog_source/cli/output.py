@@ -1,4 +1,4 @@
-"""Lines that are UTF-8 already, written to a text stream in one piece."""
+"""Many lines at once, as bytes, written to a text stream."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from typing import TextIO
 __all__ = ["line_writer"]
 
 
-def line_writer(out: TextIO) -> Callable[[bytes], None]:
-    """Return a function that writes UTF-8 to `out`, past its encoder if it encodes as UTF-8 too."""
+def line_writer(out: TextIO, *, is_text: bool = True) -> Callable[[bytes], None]:
+    """Return a function that writes bytes to `out` at once.
+
+    Parameters
+    ----------
+    out : text stream
+    is_text : bool
+        Whether the bytes are UTF-8, to be written in the encoding of `out`; others are written as they are.
+    """
     out.flush()
     buffer = getattr(out, "buffer", None)
-    if buffer is None or codecs.lookup(out.encoding or "ascii").name != "utf-8":
+    if buffer is None or (is_text and codecs.lookup(out.encoding).name != "utf-8"):
         return lambda lines: _write_text(out, lines)
 
     def write(lines: bytes) -> None:

@@ -89,7 +89,7 @@ def test_the_completion_script_of_each_shell(kafkalog: Kafkalog, monkeypatch: py
 
 def test_flags_are_options_of_a_read() -> None:
     flags = {param.name for param in group.commands["dump"].params}
-    own = {"paths", "as_json", "limit", "columns", "generic"}
+    own = {"paths", "as_json", "limit", "columns", "pattern", "grep", "key", "value", "headers", "generic"}
     assert flags - own <= set(OPTION_NAMES)
     assert read_options(
         {"mode": None, "followSymlinks": False, "includeControlRecords": True, "generic": ("a=b",)}
