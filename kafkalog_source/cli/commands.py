@@ -19,6 +19,7 @@ from kafkalog_source.cli.flags import (
     Commands,
     flag,
     generic_option,
+    offset_flags,
     paths_argument,
     print_flags,
     range_flags,
@@ -88,6 +89,39 @@ def _dump(paths: Sequence[str], limit: int | None, **given: Any) -> int:
 
     printed = take_printed(given)
     return run(sys.stdout, paths, read_options(given), printed, limit=limit)
+
+
+@kafkalog.command("count", epilog=epilogs.COUNT, short_help="count records, from the headers of batches")
+@paths_argument
+@flag("--json", "as_json", "one JSON object")
+@flag("--include-control-records", "controls", "count control records too, such as transaction markers")
+@topic_flags
+@offset_flags
+@generic_option
+def _count(paths: Sequence[str], as_json: bool, controls: bool, **given: Any) -> int:
+    """Count the records of each partition in PATH. Payloads are read only where headers do not suffice."""
+    from kafkalog_source.cli.count import run
+
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, controls=controls)
+
+
+@kafkalog.command(
+    "stat",
+    epilog=epilogs.STAT,
+    short_help="sizes, codecs, times and producers of topics, from headers",
+    # As for ls, -h is about sizes.
+    context_settings={"help_option_names": ["--help"]},
+)
+@paths_argument
+@flag("--json", "as_json", "one JSON object")
+@click.option("-h", "--human-readable", "human", is_flag=True, help="sizes such as 1.5 MiB")
+@topic_flags
+@generic_option
+def _stat(paths: Sequence[str], as_json: bool, human: bool, **given: Any) -> int:
+    """Describe the topics in PATH by the headers of their batches, without reading payloads."""
+    from kafkalog_source.cli.stat import run
+
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, sizes_for_people=human)
 
 
 @kafkalog.command("verify", epilog=epilogs.VERIFY, short_help="check batches, indexes, snapshots and checkpoints")

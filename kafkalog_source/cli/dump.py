@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pyarrow as pa
 
 import kafkalog_source
+from kafkalog_source.cli.left_out import print_left_out
 from kafkalog_source.cli.printing import Printed
-from kafkalog_source.cli.text import complain
 from kafkalog_source.cli.times import show_times
-from kafkalog_source.columns import CORRUPT_RECORD
-from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning, counted, offsets_text
+from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning
 
 if TYPE_CHECKING:
     from kafkalog_source.reading.scan import Scan
@@ -38,25 +37,11 @@ def run(
     matching = printed.filters.compiled()
     write = printed.writer(out, shown, view)
     with warnings.catch_warnings():
-        # `_warn` prints a line for each region.
+        # `print_left_out` prints a line for each region.
         warnings.simplefilter("ignore", DamageWarning)
         for rows in _batches(found, matching, limit):
             write(rows)
     return BAD_DATA if found.report()["without_segments"] else DONE
-
-
-def _warn(report: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
-    """Print warnings, and each damaged region that the columns in `shown` do not show."""
-    for warning in report["warnings"]:
-        complain(f"warning: {warning}")
-    for region in report["damage"]:
-        if "kind" in shown or (CORRUPT_RECORD in shown and region["kind"] == "damaged"):
-            continue
-        place = f"{region['file']}, position {region['position']}"
-        lost = offsets_text(region["first_offset"], region["last_offset"])
-        complain(f"warning: {place}: {counted(region['size'], 'byte')} {region['kind']}, {lost}: {region['reason']}")
-    if report["partitions"] == report["without_segments"] == 0:
-        complain("warning: no partition was selected; kafkalog ls lists all of them")
 
 
 def _batches(
@@ -70,9 +55,9 @@ def _batches(
         place = (getattr(error, "file", None), getattr(error, "position", None))
         # The error describes its own region. Other regions are printed: their rows may not have been yielded.
         others = [region for region in report["damage"] if (region["file"], region["position"]) != place]
-        _warn({**report, "damage": others})
+        print_left_out({**report, "damage": others})
         raise
-    _warn(found.report(), shown=found.schema.names)
+    print_left_out(found.report(), shown=found.schema.names)
 
 
 def _limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:

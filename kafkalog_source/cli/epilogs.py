@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CLUSTER", "DUMP", "GROUPS", "KAFKALOG", "LS", "MAN", "SALVAGE", "TRANSACTIONS", "VERIFY"]
+__all__ = ["CLUSTER", "COUNT", "DUMP", "GROUPS", "KAFKALOG", "LS", "MAN", "SALVAGE", "STAT", "TRANSACTIONS", "VERIFY"]
 
 KAFKALOG = """\
 examples:
@@ -56,6 +56,43 @@ examples:
   kafkalog dump kafka-logs --view damage
   kafkalog dump kafka-logs/orders-0 --view transactions
   kafkalog dump kafka-logs --view consumer_offsets --columns group,committedTopic,committedOffset
+"""
+
+COUNT = """\
+Counted are the records on disk, from the headers of batches. Payloads are read
+only for compressed batches of formats 0 and 1, whose headers do not hold a
+number, and where a range begins or ends inside a batch. Damage is skipped and
+reported.
+
+exit status:
+  0  done
+  1  there is damage, so that the number is too small
+  2  could not run: an unknown option, a path that does not exist, holds no
+     segment, or cannot be read for lack of permission
+
+examples:
+  kafkalog count kafka-logs
+  kafkalog count kafka-logs --subscribe orders --starting-timestamp yesterday
+  kafkalog count kafka-logs --json | jq .records
+"""
+
+STAT = """\
+All is from the headers of batches. RECORDS has no control records. A "?" is
+what headers do not hold: of compressed batches of formats 0 and 1 the number of
+records and the first time. P50, P90 and P99 of the sizes of batches on disk are
+right to within 5 %. The job topic_profile goes further: keys, values, gaps,
+throughput. Damage is skipped and reported.
+
+exit status:
+  0  done
+  1  there is damage, which the numbers leave out
+  2  could not run: an unknown option, a path that does not exist, holds no
+     segment, or cannot be read for lack of permission
+
+examples:
+  kafkalog stat kafka-logs
+  kafkalog stat kafka-logs/orders-0 -h
+  kafkalog stat kafka-logs --json | jq '.topics[] | {topic, bytes, codecs}'
 """
 
 VERIFY = """\

@@ -16,6 +16,7 @@ __all__ = [
     "Commands",
     "flag",
     "generic_option",
+    "offset_flags",
     "paths_argument",
     "print_flags",
     "range_flags",
@@ -54,6 +55,7 @@ _RANGE_FLAGS = (
         "print something else than records: " + ", ".join(name for name in VIEWS if name != "records"),
     ),
 )
+_OFFSETS = ("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp", "timeZone")
 _VALUES = {
     "isolationLevel": ("read_uncommitted", "read_committed"),
     "mode": ("FAILFAST", "DROPMALFORMED", "PERMISSIVE", "RECOVER"),
@@ -160,6 +162,11 @@ generic_option = click.option(
     multiple=True,
     help="any option of a read, such as maxDecompressedBatchBytes=1g; may be repeated",
 )
+
+
+def offset_flags(command: _Function) -> _Function:
+    """Add the flags that choose records by offset or time."""
+    return _add(command, tuple(each for each in _RANGE_FLAGS if each[1] in _OFFSETS))
 
 
 def read_options(given: dict[str, Any]) -> dict[str, Any]:
