@@ -77,7 +77,7 @@ def _ls(
 
 @kafkalog.command("dump", epilog=epilogs.DUMP, short_help="print records, or the rows of a view")
 @paths_argument
-@print_flags
+@print_flags("-f", "--format")
 @click.option("--limit", metavar="N", type=click.IntRange(min=0), help="stop after N records")
 @topic_flags
 @range_flags
@@ -89,6 +89,31 @@ def _dump(paths: Sequence[str], limit: int | None, **given: Any) -> int:
 
     printed = take_printed(given)
     return run(sys.stdout, paths, read_options(given), printed, limit=limit)
+
+
+@kafkalog.command("tail", epilog=epilogs.TAIL, short_help="print the last records, and those that are added")
+@paths_argument
+@click.option(
+    "-n",
+    "--lines",
+    "count",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="the last N records of each partition",
+)
+@click.option("-f", "--follow", is_flag=True, help="go on, and print records as a broker writes them; Ctrl-C ends it")
+@print_flags("--format")
+@topic_flags
+@generic_option
+def _tail(paths: Sequence[str], count: int, follow: bool, **given: Any) -> int:
+    """Print the last records of each partition in PATH, in the order of their offsets."""
+    from kafkalog_source.cli.printing import take_printed
+    from kafkalog_source.cli.tail import run
+
+    printed = take_printed(given)
+    return run(sys.stdout, paths, read_options(given), printed, count=count, follow=follow)
 
 
 @kafkalog.command("count", epilog=epilogs.COUNT, short_help="count records, from the headers of batches")

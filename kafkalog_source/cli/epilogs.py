@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CLUSTER", "COUNT", "DUMP", "GROUPS", "KAFKALOG", "LS", "MAN", "SALVAGE", "STAT", "TRANSACTIONS", "VERIFY"]
+__all__ = ["CLUSTER", "COUNT", "DUMP", "GROUPS", "KAFKALOG", "LS", "MAN", "SALVAGE", "STAT", "TAIL", "TRANSACTIONS", "VERIFY"]
 
 KAFKALOG = """\
 examples:
@@ -93,6 +93,20 @@ examples:
   kafkalog stat kafka-logs
   kafkalog stat kafka-logs/orders-0 -h
   kafkalog stat kafka-logs --json | jq '.topics[] | {topic, bytes, codecs}'
+"""
+
+TAIL = """\
+Filters come first: the last N records that match are looked for as far back as
+needed. With -f, new records are printed about half a second after a broker has
+written them to the file, and new partitions are followed too; those of one
+partition are in order. Records that are not committed are included, unless
+-o isolationLevel=read_committed is given.
+
+examples:
+  kafkalog tail kafka-logs/orders-0
+  kafkalog tail kafka-logs --subscribe orders -n 3 --json
+  kafkalog tail kafka-logs --subscribe orders -n 0 -f --grep '(?i)error'
+  kafkalog tail kafka-logs/orders-0 -f --format '%o %k %s\\n'
 """
 
 VERIFY = """\

@@ -140,15 +140,19 @@ def range_flags(command: _Function) -> _Function:
     return _add(flag("--include-control-records", _CONTROL_RECORDS, words)(command), _RANGE_FLAGS)
 
 
-def print_flags(command: _Function) -> _Function:
-    """Add the flags that choose what is printed of which records."""
-    words = "only records with this header and value, which is a TERM too; or with NAME alone. May be repeated"
-    command = click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help=words)(command)
-    command = _add(command, _FILTER_FLAGS)
-    command = click.option("--columns", metavar="NAMES", help="only these columns, separated by commas")(command)
-    words = "print records in this format, with kcat's letters: %t %p %o %k %s %K %S %T %h"
-    command = click.option("-f", "--format", "pattern", metavar="FORMAT", help=words)(command)
-    return flag("--json", "as_json", "one JSON object for each line")(command)
+def print_flags(*format_names: str) -> Callable[[_Function], _Function]:
+    """Add the flags that choose what is printed of which records; a format is given with `format_names`."""
+
+    def add(command: _Function) -> _Function:
+        words = "only records with this header and value, which is a TERM too; or with NAME alone. May be repeated"
+        command = click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help=words)(command)
+        command = _add(command, _FILTER_FLAGS)
+        command = click.option("--columns", metavar="NAMES", help="only these columns, separated by commas")(command)
+        words = "print records in this format, with kcat's letters: %t %p %o %k %s %K %S %T %h"
+        command = click.option(*format_names, "pattern", metavar="FORMAT", help=words)(command)
+        return flag("--json", "as_json", "one JSON object for each line")(command)
+
+    return add
 
 
 threads_flag = click.option(
