@@ -1,16 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Rows of Arrow arrays as lines of text or JSON, many at a time and without the interpreter lock.
 
-A line is a sequence of cells; what a cell is made of is its kind. Every buffer is checked against the length of its
-array before the first line, and every offset in it against the data when it is used.
+A line is a sequence of cells; what a cell is made of is its kind.
 """
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from kafkalog_source._core.arrays cimport Array, Piece, array_of, find, is_null, is_set, validity_of
 from kafkalog_source._core.output cimport Output, write_byte, write_bytes, write_integer
 from kafkalog_source._core.quoting cimport (
     NOT_TEXT, OUT_OF_MEMORY, WRITTEN, Written, write_base64, write_header_name, write_printable, write_quoted,
@@ -50,30 +49,12 @@ cdef enum Code:
     BAD_UTF8
 
 
-cdef Py_ssize_t MOST_ROWS = 1 << 48  # the sum of two such numbers, in bits, is no overflow
-
-
-cdef struct Piece:
-    const uint8_t* data
-    Py_ssize_t size
-
-
 cdef struct Cell:
     Kind kind
     bint joined       # whether the separator comes before it, unless it is the first one that is written
     bint omits_nulls  # the cell is left out, also its prefix, if the value is null
     Piece prefix
     Piece null
-
-
-cdef struct Array:
-    # `first` is added to the number of each row. `valid` and `offsets` may be NULL.
-    Py_ssize_t first
-    Py_ssize_t length
-    const uint8_t* valid
-    const int32_t* offsets
-    const uint8_t* data
-    Py_ssize_t size
 
 
 cdef struct Column:
@@ -207,14 +188,6 @@ cdef inline Code plain_code(bint written) noexcept nogil:
     return FINE if written else NO_MEMORY
 
 
-cdef inline bint is_set(const uint8_t* bits, Py_ssize_t place) noexcept nogil:
-    return (bits[place >> 3] >> (place & 7)) & 1
-
-
-cdef inline bint is_null(const Array* a, Py_ssize_t row) noexcept nogil:
-    return a.valid != NULL and not is_set(a.valid, a.first + row)
-
-
 cdef bint write_fixed(Output* o, Kind kind, const Array* a, Py_ssize_t row) noexcept nogil:
     cdef Py_ssize_t place = a.first + row
     cdef int64_t value
@@ -242,17 +215,6 @@ cdef inline bint write_timestamp_type(Output* o, int32_t value) noexcept nogil:
     if value == -1:
         return write_bytes(o, b"NoTimestampType", 15)
     return write_integer(o, value)
-
-
-cdef inline bint find(const Array* a, Py_ssize_t row, Piece* found) noexcept nogil:
-    """The bytes of a value; False if its offsets are not those of bytes in the buffer."""
-    cdef int32_t start = a.offsets[a.first + row]
-    cdef int32_t end = a.offsets[a.first + row + 1]
-    if not 0 <= start <= end <= a.size:
-        return False
-    found.data = a.data + start
-    found.size = end - start
-    return True
 
 
 cdef Code write_variable(Output* o, Kind kind, const Array* a, Py_ssize_t row) noexcept nogil:
@@ -358,49 +320,3 @@ cdef Column column_of(Kind kind, described, Py_ssize_t start, Py_ssize_t stop) e
         if min(column.names.length, column.values.length) < column.structs.length:
             raise ValueError("fewer names or values than headers")
     return column
-
-
-cdef Array validity_of(described) except *:
-    cdef Array a
-    cdef Py_ssize_t size = 0
-    a.length, a.first = described[0], described[1]
-    a.offsets = NULL
-    a.data = NULL
-    a.size = 0
-    if a.length < 0 or a.first < 0 or a.first > MOST_ROWS or a.length > MOST_ROWS:
-        raise ValueError(f"an array of {a.length} rows at {a.first}")
-    a.valid = address_of(described[2][0], &size)
-    if a.valid != NULL and size < (a.first + a.length + 7) // 8:
-        raise ValueError(f"a validity bitmap of {size} bytes for {a.first + a.length} rows")
-    return a
-
-
-cdef Array array_of(described, Py_ssize_t width) except *:
-    """An array of values of `width` bits, or of variable size if that is 0."""
-    cdef Array a = validity_of(described)
-    cdef Py_ssize_t size = 0
-    cdef Py_ssize_t rows = a.first + a.length
-    buffers = described[2]
-    if width == 0:
-        a.offsets = <const int32_t*>address_of(buffers[1], &size)
-        if a.length and size < (rows + 1) * <Py_ssize_t>sizeof(int32_t):
-            raise ValueError(f"{size} bytes of offsets for {rows} rows")
-        a.data = address_of(buffers[2], &a.size) if len(buffers) > 2 else NULL
-        return a
-    a.data = address_of(buffers[1], &a.size)
-    if a.length and a.size < (rows * width + 7) // 8:
-        raise ValueError(f"{a.size} bytes for {rows} values of {width} bits")
-    return a
-
-
-cdef const uint8_t* address_of(owner, Py_ssize_t* size) except? NULL:
-    """Where a buffer is and how large; its owner keeps it in its place until the lines are written."""
-    cdef Py_buffer buffer
-    size[0] = 0
-    if owner is None:
-        return NULL
-    PyObject_GetBuffer(owner, &buffer, PyBUF_SIMPLE)
-    cdef const uint8_t* address = <const uint8_t*>buffer.buf
-    size[0] = buffer.len
-    PyBuffer_Release(&buffer)
-    return address

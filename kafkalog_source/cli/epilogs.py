@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["CLUSTER", "COUNT", "DUMP", "GROUPS", "KAFKALOG", "LS", "MAN", "SALVAGE", "STAT", "TAIL", "TRANSACTIONS", "VERIFY"]
+__all__ = [
+    "CLUSTER",
+    "COUNT",
+    "DUMP",
+    "GROUPS",
+    "KAFKALOG",
+    "LS",
+    "MAN",
+    "SALVAGE",
+    "STAT",
+    "TAIL",
+    "TRANSACTIONS",
+    "VERIFY",
+]
 
 KAFKALOG = """\
 examples:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kafkalog_source.cli.left_out import print_left_out
 from kafkalog_source.cli.progress import progress_bar
+from kafkalog_source.cli.times import show_times
 from kafkalog_source.errors import BAD_DATA, DONE, OptionError, printable
 from kafkalog_source.options.read_options import parse_options
 from kafkalog_source.partition.splits import Split, SplitRange
@@ -46,6 +47,7 @@ class HeaderRows:
             if name.lower() in _FIXED:
                 raise OptionError(f"this command has no {printable(name)}: it reads headers, and skips damage")
         self._options = parse_options({**given, "view": "batches", "mode": "DROPMALFORMED"}, paths)
+        show_times(given, self._options.times)
         self._columns = columns
         self._verb = verb
         self._plan = plan_read(self._options)

@@ -12,6 +12,7 @@ from kafkalog_source.arrow.schema import check_columns, view_schema
 from kafkalog_source.cli.left_out import print_left_out
 from kafkalog_source.cli.printing import Printed
 from kafkalog_source.cli.text import complain
+from kafkalog_source.cli.times import show_times
 from kafkalog_source.columns import default_columns
 from kafkalog_source.errors import DONE
 from kafkalog_source.logdir import list_logs
@@ -46,6 +47,7 @@ def run(
     defaults = {name: value for name, value in _DEFAULTS.items() if name.lower() not in named}
     options = parse_options({**defaults, **given}, paths, streaming=True)
     printed.check(options.view)
+    show_times(given, options.times)
     listing = list_logs(options.paths, wanted=options.wants, follow_symlinks=options.follow_symlinks)
     missing = not_found(options, listing)
     if missing is not None:
