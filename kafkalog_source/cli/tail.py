@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TextIO
 
 import pyarrow as pa
@@ -30,12 +31,6 @@ __all__ = ["run"]
 _POLL_SECONDS = 0.5
 _GROWTH = 4
 """How many times more offsets each further look back takes, until enough records are found."""
-_DEFAULTS = {
-    "startingOffsets": "earliest",
-    # What retention deletes before it is read is a warning.
-    "failOnDataLoss": "false",
-}
-
 Matching = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 
@@ -43,9 +38,10 @@ def run(
     out: TextIO, paths: Sequence[str], given: Mapping[str, Any], printed: Printed, *, count: int, follow: bool
 ) -> int:
     """Write the last `count` records of each partition, then new ones, and return the exit status."""
-    named = {name.lower() for name in given}
-    defaults = {name: value for name, value in _DEFAULTS.items() if name.lower() not in named}
-    options = parse_options({**defaults, **given}, paths, streaming=True)
+    options = parse_options(given, paths, streaming=True)
+    if "failondataloss" not in map(str.lower, given):
+        # What retention deletes before it is read is a warning.
+        options = replace(options, fail_on_data_loss=False)
     printed.check(options.view)
     show_times(given, options.times)
     listing = list_logs(options.paths, wanted=options.wants, follow_symlinks=options.follow_symlinks)
