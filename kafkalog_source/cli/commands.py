@@ -119,15 +119,15 @@ def _tail(paths: Sequence[str], count: int, follow: bool, **given: Any) -> int:
 @kafkalog.command("count", epilog=epilogs.COUNT, short_help="count records, from the headers of batches")
 @paths_argument
 @flag("--json", "as_json", "one JSON object")
-@flag("--include-control-records", "controls", "count control records too, such as transaction markers")
+@flag("--include-control-records", "includeControlRecords", "count control records too, such as transaction markers")
 @topic_flags
 @offset_flags
 @generic_option
-def _count(paths: Sequence[str], as_json: bool, controls: bool, **given: Any) -> int:
+def _count(paths: Sequence[str], as_json: bool, **given: Any) -> int:
     """Count the records of each partition in PATH. Payloads are read only where headers do not suffice."""
     from kafkalog_source.cli.count import run
 
-    return run(sys.stdout, paths, read_options(given), as_json=as_json, controls=controls)
+    return run(sys.stdout, paths, read_options(given), as_json=as_json)
 
 
 @kafkalog.command(

@@ -19,12 +19,12 @@ __all__ = ["run"]
 _COLUMNS = ("batchPosition", "batchBaseOffset", "batchLastOffset", "recordCount", "isControl")
 
 
-def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json: bool, controls: bool) -> int:
+def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json: bool) -> int:
     """Write a row for each partition, and return the exit status."""
     headers = HeaderRows(paths, given, _COLUMNS, "counting")
     counts = {(topic, partition): 0 for topic, partition, _ in headers.places()}
     for each, rows in headers:
-        counts[each.topic, each.partition] += _count(headers, each, rows, controls=controls)
+        counts[each.topic, each.partition] += _count(headers, each, rows)
     if as_json:
         partitions = [{"topic": topic, "partition": number, "records": n} for (topic, number), n in counts.items()]
         out.write(json_line({"records": sum(counts.values()), "partitions": partitions}) + "\n")
@@ -36,9 +36,9 @@ def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json:
     return headers.finish()
 
 
-def _count(headers: HeaderRows, each: SplitRange, rows: pa.RecordBatch, *, controls: bool) -> int:
+def _count(headers: HeaderRows, each: SplitRange, rows: pa.RecordBatch) -> int:
     """The records of batches; decoded where the header does not hold their number, or not all are in the range."""
-    if not controls:
+    if not headers.include_control_records:
         rows = rows.filter(pc.invert(rows.column("isControl")))
     first = pc.fill_null(rows.column("batchBaseOffset"), -1)
     is_whole = pc.and_(pc.greater_equal(first, each.low), pc.less(rows.column("batchLastOffset"), each.high))

@@ -58,9 +58,19 @@ as name=value. With --json, a line is a JSON object with a field for each
 column. Keys, values and header values that are not text are shown as base64:...
 in text and as {"base64": "..."} in JSON. Null is null, empty is "".
 
+With -f, %t is the topic, %p the partition, %o the offset, %k the key, %s the
+value, %K and %S their lengths, %T the timestamp in milliseconds, %h the headers
+and %% a percent sign; \\n \\r \\t \\\\ \\xFF are as in C. Keys and values are
+written byte for byte, and nothing is added after a record.
+
+A TERM is the whole content as text, hex:6B6579 or base64:a2V5, or re:REGEX.
+Regular expressions are those of RE2, over bytes.
+
 examples:
   kafkalog dump kafka-logs/orders-0 --limit 5
   kafkalog dump kafka-logs --subscribe orders,payments --json
+  kafkalog dump kafka-logs --subscribe orders --key customer-7 -f '%o %T %s\\n'
+  kafkalog dump kafka-logs --grep '(?i)timeout' --header 'trace-id=re:^4bf9'
   kafkalog dump kafka-logs --place orders:3@1200..1300 --place payments@yesterday..
   kafkalog dump kafka-logs --assign '{"orders":[0]}' --starting-offsets '{"orders":{"0":100}}'
   kafkalog dump kafka-logs --starting-timestamp 2026-11-20T14:30+01:00 --columns topic,offset,valueSize

@@ -36,6 +36,11 @@ class HeaderRows:
     verb : str
         What the progress bar says.
 
+    Attributes
+    ----------
+    include_control_records : bool
+        The option of this name.
+
     Raises
     ------
     OptionError
@@ -48,6 +53,7 @@ class HeaderRows:
                 raise OptionError(f"this command has no {printable(name)}: it reads headers, and skips damage")
         self._options = parse_options({**given, "view": "batches", "mode": "DROPMALFORMED"}, paths)
         show_times(given, self._options.times)
+        self.include_control_records = self._options.include_control_records
         self._columns = columns
         self._verb = verb
         self._plan = plan_read(self._options)
