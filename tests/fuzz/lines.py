@@ -119,7 +119,8 @@ def _check_arrays(case: Case) -> Outcome:
             array = _variable(rng, case.data, rows, first)
         written = lines.write([array], 0, rows + case.config["beyond"])
     except ValueError as error:
-        return Outcome(0, (" ".join(str(error).split()[:2]),))
+        words = [word for word in str(error).split() if not word.lstrip("-").isdigit()]
+        return Outcome(0, (" ".join(words[:2]),))
     return Outcome(written.count(b"\n"))
 
 
