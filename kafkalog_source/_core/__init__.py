@@ -23,6 +23,8 @@ position, which the layers above turn into errors.
 - `headers`: the rows of ``view=batches``, from headers alone.
 - `peeks`: the headers of large batches, with a short read for each.
 - `program`, `slots`, `fields`, `json_text` and `topic_records`: records of Kafka's own topics, by compiled schemas.
+- `lines`: rows of Arrow arrays as lines of text or JSON, with `arrays` for what is read, `quoting` for how
+  values are written, and `output` for the bytes.
 - `framing`: the framing of LZ4, snappy and zstd streams, without the codecs.
 """
 

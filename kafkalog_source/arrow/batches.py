@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kafkalog_source._core.columns import NAMES, Columns
 from kafkalog_source._core.export import export_batch
+from kafkalog_source.arrow.constants import repeated
 from kafkalog_source.arrow.schema import COLUMN_TYPES, arrow_schema
 from kafkalog_source.columns import CORRUPT_RECORD
 from kafkalog_source.format import CODEC_NAMES, TRANSACTION_STATES, ControlType
@@ -111,7 +112,7 @@ class _Constant:
     def node(self, rows: int) -> _Node:
         if len(self._array) < rows:
             # A little more than needed, so that the next batch of about this size can reuse it.
-            self._array = pa.repeat(pa.scalar(self.value, self._kind), rows + rows // 4)
+            self._array = repeated(self.value, self._kind, rows + rows // 4)
         return rows, rows if self.value is None else 0, self._array.buffers()
 
 

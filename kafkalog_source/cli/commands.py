@@ -19,7 +19,9 @@ from kafkalog_source.cli.flags import (
     Commands,
     flag,
     generic_option,
+    offset_flags,
     paths_argument,
+    print_flags,
     range_flags,
     read_options,
     threads_flag,
@@ -75,18 +77,76 @@ def _ls(
 
 @kafkalog.command("dump", epilog=epilogs.DUMP, short_help="print records, or the rows of a view")
 @paths_argument
-@flag("--json", "as_json", "one JSON object for each line")
+@print_flags("-f", "--format")
 @click.option("--limit", metavar="N", type=click.IntRange(min=0), help="stop after N records")
-@click.option("--columns", metavar="NAMES", help="only these columns, separated by commas")
 @topic_flags
 @range_flags
 @generic_option
-def _dump(paths: Sequence[str], as_json: bool, limit: int | None, columns: str | None, **given: Any) -> int:
+def _dump(paths: Sequence[str], limit: int | None, **given: Any) -> int:
     """Print records, or the rows of a view, one a line, in order within each partition."""
     from kafkalog_source.cli.dump import run
+    from kafkalog_source.cli.printing import take_printed
 
-    names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
-    return run(sys.stdout, paths, read_options(given), as_json=as_json, limit=limit, columns=names)
+    printed = take_printed(given)
+    return run(sys.stdout, paths, read_options(given), printed, limit=limit)
+
+
+@kafkalog.command("tail", epilog=epilogs.TAIL, short_help="print the last records, and those that are added")
+@paths_argument
+@click.option(
+    "-n",
+    "--lines",
+    "count",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="the last N records of each partition",
+)
+@click.option("-f", "--follow", is_flag=True, help="go on, and print records as a broker writes them; Ctrl-C ends it")
+@print_flags("--format")
+@topic_flags
+@generic_option
+def _tail(paths: Sequence[str], count: int, follow: bool, **given: Any) -> int:
+    """Print the last records of each partition in PATH, in the order of their offsets."""
+    from kafkalog_source.cli.printing import take_printed
+    from kafkalog_source.cli.tail import run
+
+    printed = take_printed(given)
+    return run(sys.stdout, paths, read_options(given), printed, count=count, follow=follow)
+
+
+@kafkalog.command("count", epilog=epilogs.COUNT, short_help="count records, from the headers of batches")
+@paths_argument
+@flag("--json", "as_json", "one JSON object")
+@flag("--include-control-records", "includeControlRecords", "count control records too, such as transaction markers")
+@topic_flags
+@offset_flags
+@generic_option
+def _count(paths: Sequence[str], as_json: bool, **given: Any) -> int:
+    """Count the records of each partition in PATH. Payloads are read only where headers do not suffice."""
+    from kafkalog_source.cli.count import run
+
+    return run(sys.stdout, paths, read_options(given), as_json=as_json)
+
+
+@kafkalog.command(
+    "stat",
+    epilog=epilogs.STAT,
+    short_help="sizes, codecs, times and producers of topics, from headers",
+    # As for ls, -h is about sizes.
+    context_settings={"help_option_names": ["--help"]},
+)
+@paths_argument
+@flag("--json", "as_json", "one JSON object")
+@click.option("-h", "--human-readable", "human", is_flag=True, help="sizes such as 1.5 MiB")
+@topic_flags
+@generic_option
+def _stat(paths: Sequence[str], as_json: bool, human: bool, **given: Any) -> int:
+    """Describe the topics in PATH by the headers of their batches, without reading payloads."""
+    from kafkalog_source.cli.stat import run
+
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, sizes_for_people=human)
 
 
 @kafkalog.command("verify", epilog=epilogs.VERIFY, short_help="check batches, indexes, snapshots and checkpoints")

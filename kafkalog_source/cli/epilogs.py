@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["CLUSTER", "DUMP", "GROUPS", "KAFKALOG", "LS", "MAN", "SALVAGE", "TRANSACTIONS", "VERIFY"]
+__all__ = [
+    "CLUSTER",
+    "COUNT",
+    "DUMP",
+    "GROUPS",
+    "KAFKALOG",
+    "LS",
+    "MAN",
+    "SALVAGE",
+    "STAT",
+    "TAIL",
+    "TRANSACTIONS",
+    "VERIFY",
+]
 
 KAFKALOG = """\
 examples:
@@ -45,9 +58,19 @@ as name=value. With --json, a line is a JSON object with a field for each
 column. Keys, values and header values that are not text are shown as base64:...
 in text and as {"base64": "..."} in JSON. Null is null, empty is "".
 
+With -f, %t is the topic, %p the partition, %o the offset, %k the key, %s the
+value, %K and %S their lengths, %T the timestamp in milliseconds, %h the headers
+and %% a percent sign; \\n \\r \\t \\\\ \\xFF are as in C. Keys and values are
+written byte for byte, and nothing is added after a record.
+
+A TERM is the whole content as text, hex:6B6579 or base64:a2V5, or re:REGEX.
+Regular expressions are those of RE2, over bytes.
+
 examples:
   kafkalog dump kafka-logs/orders-0 --limit 5
   kafkalog dump kafka-logs --subscribe orders,payments --json
+  kafkalog dump kafka-logs --subscribe orders --key customer-7 -f '%o %T %s\\n'
+  kafkalog dump kafka-logs --grep '(?i)timeout' --header 'trace-id=re:^4bf9'
   kafkalog dump kafka-logs --place orders:3@1200..1300 --place payments@yesterday..
   kafkalog dump kafka-logs --assign '{"orders":[0]}' --starting-offsets '{"orders":{"0":100}}'
   kafkalog dump kafka-logs --starting-timestamp 2026-11-20T14:30+01:00 --columns topic,offset,valueSize
@@ -56,6 +79,57 @@ examples:
   kafkalog dump kafka-logs --view damage
   kafkalog dump kafka-logs/orders-0 --view transactions
   kafkalog dump kafka-logs --view consumer_offsets --columns group,committedTopic,committedOffset
+"""
+
+COUNT = """\
+Counted are the records on disk, from the headers of batches. Payloads are read
+only for compressed batches of formats 0 and 1, whose headers do not hold a
+number, and where a range begins or ends inside a batch. Damage is skipped and
+reported.
+
+exit status:
+  0  done
+  1  there is damage, so that the number is too small
+  2  could not run: an unknown option, a path that does not exist, holds no
+     segment, or cannot be read for lack of permission
+
+examples:
+  kafkalog count kafka-logs
+  kafkalog count kafka-logs --subscribe orders --starting-timestamp yesterday
+  kafkalog count kafka-logs --json | jq .records
+"""
+
+STAT = """\
+All is from the headers of batches. RECORDS has no control records. A "?" is
+what headers do not hold: of compressed batches of formats 0 and 1 the number of
+records and the first time. P50, P90 and P99 of the sizes of batches on disk are
+right to within 5 %. The job topic_profile goes further: keys, values, gaps,
+throughput. Damage is skipped and reported.
+
+exit status:
+  0  done
+  1  there is damage, which the numbers leave out
+  2  could not run: an unknown option, a path that does not exist, holds no
+     segment, or cannot be read for lack of permission
+
+examples:
+  kafkalog stat kafka-logs
+  kafkalog stat kafka-logs/orders-0 -h
+  kafkalog stat kafka-logs --json | jq '.topics[] | {topic, bytes, codecs}'
+"""
+
+TAIL = """\
+Filters come first: the last N records that match are looked for as far back as
+needed. With -f, new records are printed about half a second after a broker has
+written them to the file, and new partitions are followed too; those of one
+partition are in order. Records that are not committed are included, unless
+-o isolationLevel=read_committed is given.
+
+examples:
+  kafkalog tail kafka-logs/orders-0
+  kafkalog tail kafka-logs --subscribe orders -n 3 --json
+  kafkalog tail kafka-logs --subscribe orders -n 0 -f --grep '(?i)error'
+  kafkalog tail kafka-logs/orders-0 -f --format '%o %k %s\\n'
 """
 
 VERIFY = """\

@@ -16,7 +16,9 @@ __all__ = [
     "Commands",
     "flag",
     "generic_option",
+    "offset_flags",
     "paths_argument",
+    "print_flags",
     "range_flags",
     "read_options",
     "threads_flag",
@@ -53,6 +55,7 @@ _RANGE_FLAGS = (
         "print something else than records: " + ", ".join(name for name in VIEWS if name != "records"),
     ),
 )
+_OFFSETS = ("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp", "timeZone")
 _VALUES = {
     "isolationLevel": ("read_uncommitted", "read_committed"),
     "mode": ("FAILFAST", "DROPMALFORMED", "PERMISSIVE", "RECOVER"),
@@ -61,11 +64,18 @@ _VALUES = {
 """What completion offers. The read checks the values, and names the allowed ones."""
 _CONTROL_RECORDS = "includeControlRecords"
 _PLACES = "places"
+_FILTER_FLAGS = (
+    ("--grep", "grep", "REGEX", "only records whose key, value or headers match"),
+    ("--key", "key", "TERM", "only records with this key: text, hex:..., base64:..., or re:REGEX"),
+    ("--value", "value", "TERM", "only records with this value, likewise"),
+)
 _SECTIONS = {
     **{name: "Topics and partitions" for _, name, _, _ in _TOPIC_FLAGS},
     _PLACES: "Topics and partitions",
     **{name: "Records" for _, name, _, _ in _RANGE_FLAGS},
     _CONTROL_RECORDS: "Records",
+    **{name: "Filters" for _, name, _, _ in _FILTER_FLAGS},
+    "headers": "Filters",
 }
 
 
@@ -130,6 +140,21 @@ def range_flags(command: _Function) -> _Function:
     return _add(flag("--include-control-records", _CONTROL_RECORDS, words)(command), _RANGE_FLAGS)
 
 
+def print_flags(*format_names: str) -> Callable[[_Function], _Function]:
+    """Add the flags that choose what is printed of which records; a format is given with `format_names`."""
+
+    def add(command: _Function) -> _Function:
+        words = "only records with this header and value, which is a TERM too; or with NAME alone. May be repeated"
+        command = click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help=words)(command)
+        command = _add(command, _FILTER_FLAGS)
+        command = click.option("--columns", metavar="NAMES", help="only these columns, separated by commas")(command)
+        words = "print records in this format, with kcat's letters: %t %p %o %k %s %K %S %T %h"
+        command = click.option(*format_names, "pattern", metavar="FORMAT", help=words)(command)
+        return flag("--json", "as_json", "one JSON object for each line")(command)
+
+    return add
+
+
 threads_flag = click.option(
     "--threads", metavar="N", type=click.IntRange(1, 1024), help="number of threads; by default the number of cores"
 )
@@ -141,6 +166,11 @@ generic_option = click.option(
     multiple=True,
     help="any option of a read, such as maxDecompressedBatchBytes=1g; may be repeated",
 )
+
+
+def offset_flags(command: _Function) -> _Function:
+    """Add the flags that choose records by offset or time."""
+    return _add(command, tuple(each for each in _RANGE_FLAGS if each[1] in _OFFSETS))
 
 
 def read_options(given: dict[str, Any]) -> dict[str, Any]:

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import cases, decode, machine, memory, spark, threads, transactions
+from tests.bench import cases, decode, dump, machine, memory, spark, threads, transactions
 from tests.bench.process import ROOT, RunError
 from tests.bench.segments import Cache
 from tests.bench.table import Block, render
 
 READERS = (decode.OURS, *decode.PEERS)
-PARTS = ("decode", "spark", "memory", "threads", "transactions")
+PARTS = ("decode", "spark", "memory", "threads", "transactions", "dump")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -63,6 +63,7 @@ def measure(options: argparse.Namespace) -> list[Block]:
         "transactions": lambda: transactions.measure(
             cache, transactions.segments(quick=options.quick), 2 * options.seconds
         ),
+        "dump": lambda: dump.measure(cache, cases.dump_rows(quick=options.quick), options.rounds),
     }
     return [parts[part]() for part in PARTS if part in options.parts]
 

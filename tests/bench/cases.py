@@ -128,6 +128,13 @@ def threads_rows(*, quick: bool) -> list[Row]:
     return [decode_row(label) for label in (labels[1:2] if quick else labels)]
 
 
+def dump_rows(*, quick: bool) -> list[Row]:
+    """What is dumped as lines: enough records for the start of the processes to matter little."""
+    rows = [decode_row(label) for label in ("v2-lz4-100", "v2-none-100", "v1-lz4-100")]
+    more = [dataclasses.replace(row, segment=dataclasses.replace(row.segment, records=600_000)) for row in rows]
+    return more[:1] if quick else more
+
+
 def _many_batches(codec: str, size: int, *, magic: int = 2) -> Segment:
     headers = 2 if magic == 2 else 0
     return Segment(magic, codec, 100, NO_LIMIT, headers, segment_bytes=size)

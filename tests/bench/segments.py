@@ -29,12 +29,21 @@ class Cache:
     def __init__(self, directory: Path) -> None:
         self.directory = directory.resolve()
         self._classpath: str | None = None
+        self._dumper_classpath: str | None = None
 
     def java(self, main: str, *arguments: str, heap: str = "2g") -> list[str]:
         """The command that runs a class of the Java half."""
         if self._classpath is None:
             self._classpath = self._build_java()
         return ["java", f"-Xmx{heap}", "-cp", self._classpath, main, *arguments]
+
+    def dumper(self, main: str, *arguments: str) -> list[str]:
+        """The command that runs a class of Kafka's tools."""
+        if self._dumper_classpath is None:
+            target = self.directory / "dumper"
+            self._dumper_classpath = _built(target, JAVA_SOURCES / "dump")
+        quiet = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-Dlog4j2.level=OFF")
+        return ["java", "-Xmx1g", *quiet, "-cp", self._dumper_classpath, main, *arguments]
 
     def partition(self, segment: Segment) -> Path:
         """The partition directory that holds the segment alone, written now if it was not yet."""
@@ -73,15 +82,20 @@ class Cache:
         return first.parent
 
     def _build_java(self) -> str:
-        missing = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
-        if missing:
-            raise RunError(f"the benchmark needs Java 17 or newer and Maven: {' and '.join(missing)} not found")
         target = self.directory / "java"
-        stamp, wanted = target / "sources.sha256", _digest(JAVA_SOURCES)
-        if not stamp.exists() or stamp.read_text() != wanted:
-            _compile(target)
-            stamp.write_text(wanted)
-        return f"{target / 'classes'}:{(target / 'classpath').read_text().strip()}"
+        return f"{target / 'classes'}:{_built(target, JAVA_SOURCES)}"
+
+
+def _built(target: Path, sources: Path) -> str:
+    """Build what a directory with a POM holds, if it changed, and return the classpath of its dependencies."""
+    missing = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
+    if missing:
+        raise RunError(f"the benchmark needs Java 17 or newer and Maven: {' and '.join(missing)} not found")
+    stamp, wanted = target / "sources.sha256", _digest(sources)
+    if not stamp.exists() or stamp.read_text() != wanted:
+        _compile(target, sources / "pom.xml")
+        stamp.write_text(wanted)
+    return (target / "classpath").read_text().strip()
 
 
 def _digest(directory: Path) -> str:
@@ -91,11 +105,10 @@ def _digest(directory: Path) -> str:
     return digest.hexdigest()
 
 
-def _compile(target: Path) -> None:
-    print("building the Java half with Maven", file=sys.stderr, flush=True)
-    pom = str(JAVA_SOURCES / "pom.xml")
+def _compile(target: Path, pom: Path) -> None:
+    print(f"building {pom.parent.name} with Maven", file=sys.stderr, flush=True)
     done = subprocess.run(
-        ["mvn", "-q", "-B", "-f", pom, f"-Dbench.target={target}", "compile"],
+        ["mvn", "-q", "-B", "-f", str(pom), f"-Dbench.target={target}", "compile"],
         capture_output=True,
         text=True,
         check=False,

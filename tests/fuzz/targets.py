@@ -7,6 +7,7 @@ import random
 from tests.fuzz import (
     indexes,
     internal_topics,
+    lines,
     options,
     payloads,
     segments,
@@ -39,6 +40,7 @@ class Targets:
             transactions.target(seeds, 6),
             internal_topics.target(8),
             side_files.target(seeds, 4),
+            lines.target(6),
         )
         self._by_name = {each.name: each for each in self.all}
         self._shares = [each.share for each in self.all]

@@ -31,7 +31,7 @@ def test_help_imports_nothing_that_reads(arguments: list[str]) -> None:
     assert python(code).splitlines()[-1] == "loaded set()"
 
 
-@pytest.mark.parametrize("arguments", [["ls"], ["ls", "--json"], ["dump", "--columns", "offset"], ["verify"]])
+@pytest.mark.parametrize("arguments", [["ls"], ["ls", "--json"], ["dump"], ["dump", "--json"], ["verify"]])
 def test_commands_do_without_pandas(tmp_path: Path, arguments: list[str]) -> None:
     write_segment(partition_dir(tmp_path, "orders", 0), [Batch()])
     command = [*arguments, str(tmp_path)]
@@ -89,7 +89,7 @@ def test_the_completion_script_of_each_shell(kafkalog: Kafkalog, monkeypatch: py
 
 def test_flags_are_options_of_a_read() -> None:
     flags = {param.name for param in group.commands["dump"].params}
-    own = {"paths", "as_json", "limit", "columns", "generic"}
+    own = {"paths", "as_json", "limit", "columns", "pattern", "grep", "key", "value", "headers", "generic"}
     assert flags - own <= set(OPTION_NAMES)
     assert read_options(
         {"mode": None, "followSymlinks": False, "includeControlRecords": True, "generic": ("a=b",)}
