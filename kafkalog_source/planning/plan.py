@@ -16,7 +16,7 @@ from kafkalog_source.partition.splits import Split, pack
 from kafkalog_source.planning.metadata_snapshots import snapshot_ranges
 from kafkalog_source.planning.missing_topics import not_found
 from kafkalog_source.planning.offset_range import OffsetRanges
-from kafkalog_source.planning.partition_plan import cut, left_out, limited, recovered, stopped, traced
+from kafkalog_source.planning.partition_plan import cut, left_out, limited, missing_07, recovered, stopped, traced
 from kafkalog_source.reporting.report import Report
 from kafkalog_source.views.plan import plan_files
 
@@ -108,9 +108,12 @@ def plan_ranges(
     plans = [limited(recovered(log, options), ranges) for log in logs]
     report.warnings += ranges.warnings
     for each in plans:
-        report.warnings += check_07(each.offsets.log, each.low, each.high, options)
+        check_07(each.offsets.log, options)
+    missing = [region for each in plans for region in missing_07(each, options, report)]
     plans = [traced(stopped(each, ranges, options)) for each in plans]
     splits = _split_up(plans, options, report, min(options.max_partition_bytes, piece_bytes or MAX_OFFSET))
+    if missing:
+        splits.append(Split((), tuple(missing)))
     _fill(report, plans, logs, splits)
     return Plan(splits, report)
 
