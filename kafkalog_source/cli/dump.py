@@ -19,7 +19,7 @@ from kafkalog_source.format import TimestampType
 if TYPE_CHECKING:
     from kafkalog_source.reading.scan import Scan
 
-__all__ = ["run"]
+__all__ = ["run", "warn_of"]
 
 Row = Mapping[str, object]
 
@@ -49,14 +49,14 @@ def run(
     show_times(given, found.times)
     line: Callable[[Row], str] = _json_row if as_json else _text_line(given.get("view", "records"))
     with warnings.catch_warnings():
-        # `_warn` prints a line for each region.
+        # `warn_of` prints a line for each region.
         warnings.simplefilter("ignore", DamageWarning)
         for row in _rows(found, limit):
             out.write(line(row) + "\n")
     return BAD_DATA if found.report()["without_segments"] else DONE
 
 
-def _warn(report: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
+def warn_of(report: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
     """Print warnings, and each damaged region that the columns in `shown` do not show."""
     for warning in report["warnings"]:
         complain(f"warning: {warning}")
@@ -83,9 +83,9 @@ def _rows(found: Scan, limit: int | None) -> Iterator[Row]:
         place = (getattr(error, "file", None), getattr(error, "position", None))
         # The error describes its own region. Other regions are printed: their rows may not have been yielded.
         others = [region for region in report["damage"] if (region["file"], region["position"]) != place]
-        _warn({**report, "damage": others})
+        warn_of({**report, "damage": others})
         raise
-    _warn(found.report(), shown=found.schema.names)
+    warn_of(found.report(), shown=found.schema.names)
 
 
 def _arrow_batches(reader: pa.RecordBatchReader, limit: int | None) -> Iterator[pa.RecordBatch]:

@@ -31,10 +31,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The splits of a read, and a report of what was chosen and left out."""
+    """The splits of a read, and a report of what was chosen and left out.
+
+    Attributes
+    ----------
+    splits : list of Split
+    report : Report
+    partitions : sequence of PartitionPlan
+        Those that are read, with their wanted offsets; empty for views of files.
+    """
 
     splits: list[Split]
     report: Report
+    partitions: Sequence[PartitionPlan] = ()
 
 
 def plan_read(options: ReadOptions, piece_bytes: int | None = None) -> Plan:
@@ -115,7 +124,7 @@ def plan_ranges(
     if missing:
         splits.append(Split((), tuple(missing)))
     _fill(report, plans, logs, splits)
-    return Plan(splits, report)
+    return Plan(splits, report, plans)
 
 
 def _split_up(plans: Sequence[PartitionPlan], options: ReadOptions, report: Report, target: int) -> list[Split]:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kafkalog_source.arrow.schema import check_columns, view_schema
 from kafkalog_source.columns import FILE_VIEWS, default_columns
-from kafkalog_source.errors import DamageWarning, OptionError
+from kafkalog_source.errors import OptionError
 from kafkalog_source.options.read_options import ReadOptions, parse_options
 from kafkalog_source.planning.plan import Plan, plan_read
-from kafkalog_source.reading.parallel import read_in_order
-from kafkalog_source.reading.read import make_reader
-from kafkalog_source.segment.damage.description import Kind
+from kafkalog_source.reading.lost import losses_of
+from kafkalog_source.reading.rows import read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from kafkalog_source.partition.splits import Split
-    from kafkalog_source.reporting.report import Report
+    from kafkalog_source.reporting.losses import Loss
 
 _PIECE_BYTES = 16 << 20
 """Approximate size of the pieces that threads take, small enough for all threads to end at about the same time."""
@@ -91,7 +89,8 @@ class Scan:
         # for each other.
         passes_payloads_over = options.view in ("batches", *FILE_VIEWS) and not options.verify_checksums
         self._threads = 1 if passes_payloads_over else threads
-        self._report: Report | None = None
+        self._last: Plan | None = None
+        self._bytes_done = self._bytes_planned = 0
 
     @property
     def times(self) -> dict[str, str]:
@@ -110,7 +109,9 @@ class Scan:
         KafkaLogError
             If planning fails; an error while reading is raised by the returned reader.
         """
-        return pa.RecordBatchReader.from_batches(self.schema, self._read(self._plan(self._piece_bytes())))
+        plan = self._plan(_PIECE_BYTES if self._threads > 1 else None)
+        rows = read_rows(plan, self._options, self._columns, self._threads, self._finished)
+        return pa.RecordBatchReader.from_batches(self.schema, rows)
 
     def to_table(self) -> pa.Table:
         """Read all rows into memory."""
@@ -123,48 +124,30 @@ class Scan:
         -------
         dict
             bytes_total, bytes_read, topics, partitions, segments, splits, batches, records, times_out_of_range and
-            minor_faults as numbers; damage, skipped and warnings as lists; times, by option, as text in UTC.
+            minor_faults as numbers; damage, missing, skipped and warnings as lists; times, by option, as text in UTC.
         """
-        return (self._report or self._plan().report).to_dict()
+        return (self._last or self._plan()).report.to_dict()
+
+    def losses(self) -> list[Loss]:
+        """The wanted offsets that the last read could not return, by partition; of partitions without losses, none.
+
+        Damage and missing segments of which the read has come to know, not what it has not read.
+        """
+        return [] if self._last is None else losses_of(self._last)
+
+    def progress(self) -> tuple[int, int]:
+        """The bytes of the splits that the last read has finished, and of all its splits; 0 and 0 before the first."""
+        return self._bytes_done, self._bytes_planned
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the rows through Arrow's C stream interface."""
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
-    def _piece_bytes(self) -> int | None:
-        return _PIECE_BYTES if self._threads > 1 else None
-
     def _plan(self, piece_bytes: int | None = None) -> Plan:
         plan = plan_read(self._options, piece_bytes)
-        self._report = plan.report
+        self._last = plan
+        self._bytes_done, self._bytes_planned = 0, sum(split.size for split in plan.splits)
         return plan
 
-    def _read(self, plan: Plan) -> Iterator[pa.RecordBatch]:
-        try:
-            yield from self._read_splits(plan)
-        except Exception:
-            # An error may hold back rows about damage, so that PERMISSIVE needs the warnings too.
-            self._warn(plan.report, ("DROPMALFORMED", "RECOVER", "PERMISSIVE"))
-            raise
-        self._warn(plan.report, ("DROPMALFORMED", "RECOVER"))
-
-    def _read_splits(self, plan: Plan) -> Iterator[pa.RecordBatch]:
-        threads = max(1, min(self._threads, len(plan.splits)))
-        readers = [make_reader(self._options, self._columns) for _ in range(threads)]
-        try:
-            if threads == 1:
-                for split in plan.splits:
-                    yield from readers[0].read(split)
-            else:
-                yield from read_in_order(plan.splits, readers)
-        finally:
-            for reader in readers:
-                plan.report.add_reading(reader.report)
-
-    def _warn(self, report: Report, modes: Sequence[str]) -> None:
-        """Warn of what was left out in some `modes`; a torn end alone, and view=damage, need no warning."""
-        if self._options.view == "damage" or self._options.mode not in modes:
-            return
-        if any(each.kind is not Kind.TORN for each in report.damage):
-            for text in report.left_out_texts(self._options.mode):
-                warnings.warn(text, DamageWarning, stacklevel=2)
+    def _finished(self, split: Split) -> None:
+        self._bytes_done += split.size
