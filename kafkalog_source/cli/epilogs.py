@@ -104,6 +104,9 @@ is one of
   note        nothing is wrong: what a crash or a live log leaves, such as a
               batch cut off at the end of a partition's last segment
 
+If records are lost, the report ends with their offsets in numbers and per cent,
+for each partition and in all, and with the commands that read what is left.
+
 exit status:
   0  sound; there may be notes
   1  damage, something misleading, or records that could not be checked

@@ -116,7 +116,7 @@ def loss_lines(losses: Sequence[Loss], partitions: int) -> list[str]:
     if len(losses) > _LISTED:
         lines.append(f"lost: … and in {counted(len(losses) - _LISTED, 'more partition')}")
     if partitions > 1:
-        lines.append(f"lost in all: {_amount(losses)} in {len(losses)} of {counted(partitions, 'partition')}")
+        lines.append(f"lost in all: {_amount(losses)}, in {len(losses)} of {counted(partitions, 'partition')}")
     return lines
 
 
@@ -157,7 +157,7 @@ def _amount(losses: Sequence[Loss]) -> str:
     if not unknown:
         return known
     regions = f"{counted(unknown, 'region')} whose end is unknown"
-    return f"{known}, and what was in {regions}" if lost else f"what was in {regions}, of {counted(total, 'offset')}"
+    return f"{known}, and what was in {regions}" if lost else f"an unknown number of offsets, in {regions}"
 
 
 def _ranges(each: Loss) -> str:
