@@ -21,6 +21,7 @@ from kafkalog_source.cli.exporting.target import Target, check_outside, parse_ta
 from kafkalog_source.cli.exporting.writers import write_rows
 from kafkalog_source.cli.progress import progress_bar
 from kafkalog_source.cli.text import complain, json_line
+from kafkalog_source.cli.times import show_times
 from kafkalog_source.columns import default_columns
 from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning, KafkaLogError, OptionError, counted, exit_status
 from kafkalog_source.options.read_options import parse_options
@@ -74,6 +75,7 @@ def run(
         defaults = default_columns(options.view, options.mode, headers=options.include_headers)
         columns = columns_for(sql, options.view, defaults)
     scan = kafkalog_source.scan(paths, columns=columns, threads=threads, **given)
+    show_times(given, scan.times)
     started = time.monotonic()
     try:
         with _stopped_by_sigterm(), warnings.catch_warnings(), progress_bar("exporting", scan.progress):

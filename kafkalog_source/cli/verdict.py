@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["verdict_lines"]
 
-_TOPIC_FLAGS = {"subscribe": "--subscribe", "subscribepattern": "--subscribe-pattern", "assign": "--assign"}
+_TOPIC_FLAGS = {
+    "subscribe": "--subscribe",
+    "subscribepattern": "--subscribe-pattern",
+    "assign": "--assign",
+    "places": "--place",
+}
 
 
 def verdict_lines(
@@ -50,9 +55,10 @@ def _next(paths: Sequence[str], given: Mapping[str, Any]) -> Iterator[str]:
         yield f"next: {_command('salvage', *paths, 'DST', *flags)}  (all good batches, as a new log dir)"
 
 
-def _flag(name: str, value: object) -> tuple[str, ...]:
+def _flag(name: str, value: str | Sequence[str]) -> tuple[str, ...]:
     flag = _TOPIC_FLAGS.get(name.lower())
-    return () if flag is None else (flag, str(value))
+    values = [value] if isinstance(value, str) else value
+    return () if flag is None else tuple(part for each in values for part in (flag, each))
 
 
 def _command(*words: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from kafkalog_source.columns import CORRUPT_RECORD
 from kafkalog_source.errors import DamageWarning
+from kafkalog_source.planning.plan import plan_read
 from kafkalog_source.reading.parallel import read_in_order
 from kafkalog_source.reading.read import make_reader
 from kafkalog_source.segment.damage.description import Kind
@@ -21,7 +23,11 @@ if TYPE_CHECKING:
     from kafkalog_source.reading.read import Reader
     from kafkalog_source.reporting.report import Report
 
-__all__ = ["read_rows"]
+__all__ = ["first_values", "read_rows"]
+
+_SPLITS_SAMPLED = 32
+_VALUES_SAMPLED = 200
+"""Values of each split that are sampled."""
 
 
 def read_rows(
@@ -47,6 +53,16 @@ def read_rows(
         _warn(plan.report, options, ("DROPMALFORMED", "RECOVER", "PERMISSIVE"))
         raise
     _warn(plan.report, options, ("DROPMALFORMED", "RECOVER"))
+
+
+def first_values(options: ReadOptions, column: str) -> Iterator[bytes | None]:
+    """Yield the first values of a column in each of the first splits, without warnings of what is left out."""
+    columns = (column, CORRUPT_RECORD) if options.mode == "PERMISSIVE" else (column,)
+    reader = make_reader(options, columns)
+    for split in plan_read(options).splits[:_SPLITS_SAMPLED]:
+        batch = next((batch for batch in reader.read(split) if batch.num_rows), None)
+        if batch is not None:
+            yield from batch.column(0).slice(0, _VALUES_SAMPLED).to_pylist()
 
 
 def _read_splits(plan: Plan, readers: Sequence[Reader], finished: Callable[[Split], None]) -> Iterator[pa.RecordBatch]:
