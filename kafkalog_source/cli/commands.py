@@ -102,7 +102,9 @@ def _dump(paths: Sequence[str], as_json: bool, limit: int | None, columns: str |
     shell_complete=one_of("parquet", "csv", "jsonl", "arrow"),
 )
 @click.option("--columns", metavar="NAMES", help="only these columns, separated by commas")
-@click.option("--sql", metavar="SELECT", help="write the result of a query by DuckDB; the table is named records")
+@click.option(
+    "--sql", metavar="SELECT", help="write the result of a query, which DuckDB runs; the table is named records"
+)
 @flag("--rescue", "rescue", "read whatever can be read, and report what is lost")
 @flag("--json", "as_json", "the summary as one JSON object")
 @threads_flag

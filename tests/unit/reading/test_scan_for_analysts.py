@@ -249,3 +249,20 @@ def test_decoded_rows_go_everywhere(tmp_path: Path) -> None:
 def test_the_warning_has_a_class_of_its_own(tmp_path: Path) -> None:
     with pytest.warns(DecodeWarning):
         kafkalog_source.scan(log_of(tmp_path, [b"\xff"]), decode={"value": "text"}).to_table()
+
+
+@pytest.mark.parametrize(
+    ("decode", "query"),
+    [
+        (None, "SELECT decode(value)::JSON->>'$.id' FROM orders"),
+        ("text", "SELECT TRY_CAST(value AS JSON)->>'$.id' FROM orders"),
+        ("json", "SELECT value.id::VARCHAR FROM orders"),
+    ],
+)
+def test_the_queries_of_the_page(tmp_path: Path, decode: str | None, query: str) -> None:
+    root = log_of(tmp_path, [b'{"id": 1, "name": "a\\"b"}', b'{"id": 2}', None])
+    orders = kafkalog_source.scan(root, decode={"value": decode} if decode else None)
+    assert duckdb.sql(query).fetchall() == [("1",), ("2",), (None,)]
+    assert orders.count() == 3
+    page = Path(__file__).parents[3] / "docs" / "scan.md"
+    assert query.replace("::VARCHAR", "" if decode == "json" else "::VARCHAR") in page.read_text()
