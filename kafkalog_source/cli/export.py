@@ -23,7 +23,17 @@ from kafkalog_source.cli.progress import progress_bar
 from kafkalog_source.cli.text import complain, json_line
 from kafkalog_source.cli.times import show_times
 from kafkalog_source.columns import default_columns
-from kafkalog_source.errors import BAD_DATA, DONE, DamageWarning, KafkaLogError, OptionError, counted, exit_status
+from kafkalog_source.errors import (
+    BAD_DATA,
+    DONE,
+    DamageWarning,
+    KafkaLogError,
+    OptionError,
+    PermissionDeniedError,
+    ReadFailedError,
+    counted,
+    exit_status,
+)
 from kafkalog_source.options.read_options import parse_options
 from kafkalog_source.reporting.losses import loss_lines
 
@@ -83,11 +93,12 @@ def run(
             warnings.simplefilter("ignore", DamageWarning)
             rows = _write(scan, sql, options.view, target)
     except KafkaLogError as error:
-        if rescue or exit_status(type(error)) != BAD_DATA:
+        hint = _hint(error, rescue=rescue)
+        if hint is None:
             raise
         complain(str(error))
-        complain("nothing was written; with --rescue, all that can be read is")
-        return BAD_DATA
+        complain(f"nothing was written; {hint}")
+        return exit_status(type(error))
     report, losses = scan.report(), scan.losses()
     warn_of(report)
     summary = _Summary(to, target, rows, report, losses, time.monotonic() - started)
@@ -95,6 +106,14 @@ def run(
     stream = sys.stderr if target.path is None else out
     stream.writelines(f"{line}\n" for line in ([json_line(summary.to_dict())] if as_json else summary.lines()))
     return BAD_DATA if losses or report["without_segments"] else DONE
+
+
+def _hint(error: KafkaLogError, *, rescue: bool) -> str | None:
+    """What else to run after an error, None if nothing else helps."""
+    if rescue and isinstance(error, PermissionDeniedError | ReadFailedError):
+        return "kafkalog salvage SRC DST --skip-unreadable leaves out files that cannot be read: export DST then"
+    is_about_data = exit_status(type(error)) == BAD_DATA
+    return "with --rescue, all that can be read is" if is_about_data and not rescue else None
 
 
 def _with_rescue(given: Mapping[str, Any]) -> dict[str, Any]:

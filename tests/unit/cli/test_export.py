@@ -21,6 +21,8 @@ import pytest
 
 import kafkalog_source
 from kafkalog_source.cli.cells import iso_utc
+from kafkalog_source.errors import ReadFailedError
+from kafkalog_source.segment.source import LocalFile
 from tests.builders import Batch, Header, Record, encode, partition_dir, write_segment
 from tests.unit.cli.conftest import Run
 
@@ -271,3 +273,17 @@ def test_an_export_does_without_what_it_does_not_need(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_a_rescue_names_the_way_around_what_cannot_be_read(
+    kafkalog: Kafkalog, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: LocalFile, *_: object) -> None:
+        raise ReadFailedError("cannot be read: Input/output error", file=self.path)
+
+    monkeypatch.setattr(LocalFile, "read_into", fail)
+    run = kafkalog("export", logs, "-o", tmp_path / "a.csv", "--rescue")
+    assert run.status == 1
+    assert "Input/output error" in run.err.splitlines()[0]
+    assert "--skip-unreadable" in run.err.splitlines()[1]
+    assert not (tmp_path / "a.csv").exists()
