@@ -38,7 +38,7 @@ def verdict_lines(
     paths, given
         The paths and options of the command, for the commands to run next.
     """
-    severities = {finding.severity for finding in found.all_findings}
+    severities = {finding.severity for finding in found.all_findings if not finding.is_denied}
     if Severity.DAMAGE in severities:
         yield from loss_lines(losses, len(found.partitions))
         if not losses:

@@ -20,7 +20,7 @@ __all__ = ["losses_found"]
 
 
 def losses_found(found: Verification) -> list[Loss]:
-    """The losses of each partition in which records cannot be read or are missing."""
+    """The losses of each partition in which records cannot be read or are missing; what was not checked is none."""
     losses = [_loss(result) for result in found.partitions if result.count(Severity.DAMAGE)]
     return [each for each in losses if each is not None]
 
@@ -41,7 +41,7 @@ def _regions(result: PartitionResult) -> Iterator[Region]:
         segment.path: (segment.base_offset, last) for segment, last in zip(segments, [*bounds, None], strict=False)
     }
     for finding in result.findings:
-        if finding.severity is Severity.DAMAGE:
+        if finding.severity is Severity.DAMAGE and not finding.is_denied:
             is_known = finding.first_offset is not None or finding.last_offset is not None
             known = (finding.first_offset, finding.last_offset)
             yield known if is_known else whole.get(finding.file, (None, None))

@@ -56,7 +56,7 @@ def test_offsets_beyond_the_log_are_data_loss(log: Path, offset: int) -> None:
 
 
 def test_no_record_has_a_time(log: Path) -> None:
-    with pytest.raises(OptionError, match="at or after the timestamp"):
+    with pytest.raises(OptionError, match="at or after the time of"):
         scan_rows(log, ["offset"], startingTimestamp=1)
     assert scan_rows(log, ["offset"], startingTimestamp=1, startingOffsetsByTimestampStrategy="latest") == []
     assert len(scan_rows(log, ["offset"], endingTimestamp=1)) == len(ALL)
