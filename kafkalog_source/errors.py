@@ -19,6 +19,7 @@ __all__ = [
     "CorruptBatchError",
     "DamageWarning",
     "DataLossError",
+    "DecodeWarning",
     "KafkaLogError",
     "LimitError",
     "LogDirError",
@@ -33,8 +34,10 @@ __all__ = [
     "nearest",
     "offsets_text",
     "printable",
+    "size_text",
 ]
 
+_UNITS = ("KiB", "MiB", "GiB", "TiB")
 DONE, BAD_DATA, NOT_RUN = 0, 1, 2
 """Exit statuses of commands and jobs."""
 
@@ -67,6 +70,16 @@ def counted(count: int, noun: str) -> str:
     if count != 1 and noun.endswith("ry"):
         noun, ending = noun[:-1], "ies"
     return f"{count} {noun}{ending}"
+
+
+def size_text(size: int) -> str:
+    """Format a number of bytes for people: ``1.5 MiB``."""
+    amount, unit = float(size), "B"
+    for larger in _UNITS:
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
 
 
 def offsets_text(first: int | None, last: int | None) -> str:
@@ -163,6 +176,10 @@ class CorruptBatchError(KafkaLogError):
 
 class DamageWarning(UserWarning):
     """A damaged region that a read skipped, in a mode other than FAILFAST."""
+
+
+class DecodeWarning(UserWarning):
+    """Values that are not what ``scan(decode=...)`` says, and so are null."""
 
 
 class CodecError(CorruptBatchError):

@@ -11,15 +11,16 @@ import pyarrow as pa
 from kafkalog_source.cli.text import quoted
 from kafkalog_source.errors import printable
 
-__all__ = ["column_values", "iso_utc", "json_value", "text_value"]
+__all__ = ["NOT_TEXT", "as_text", "column_values", "iso_utc", "json_value", "text_value"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # The Gregorian calendar repeats after 400 years, so that any year maps to one within the range of datetime.
 _CYCLE_YEARS = 400
 _CYCLE_US = 146_097 * 86_400 * 1_000_000
 _US_PER_UNIT = {"s": 1_000_000, "ms": 1_000, "us": 1}
-# Control characters other than tab and line ends: bytes that contain one are binary data, not text.
-_NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+NOT_TEXT = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+"""Control characters other than tab and line ends: bytes that contain one are binary data, not text."""
+_NOT_TEXT = re.compile(NOT_TEXT)
 _PLAIN_NAME = re.compile(r"[\w.:-]+")
 
 
@@ -51,7 +52,7 @@ def iso_utc(timestamp_us: int) -> str:
 def json_value(value: object) -> object:
     """Convert a value for JSON: bytes to text, or to ``{"base64": "…"}`` if they are not text."""
     if isinstance(value, bytes):
-        text = _as_text(value)
+        text = as_text(value)
         return {"base64": base64.b64encode(value).decode("ascii")} if text is None else text
     if isinstance(value, list):
         return [json_value(part) for part in value]
@@ -63,7 +64,7 @@ def json_value(value: object) -> object:
 def text_value(value: object) -> str:
     """Format a value as text: bytes in quotes, or as ``base64:…`` if they are not text."""
     if isinstance(value, bytes):
-        text = _as_text(value)
+        text = as_text(value)
         return "base64:" + base64.b64encode(value).decode("ascii") if text is None else quoted(text)
     if isinstance(value, list):
         return "[" + ", ".join(_list_part(part) for part in value) + "]"
@@ -84,7 +85,8 @@ def _header_name(name: object) -> str:
     return text if _PLAIN_NAME.fullmatch(text) and text.isprintable() else quoted(text)
 
 
-def _as_text(value: bytes) -> str | None:
+def as_text(value: bytes) -> str | None:
+    """Decode bytes, None if they are not UTF-8 or contain control characters."""
     try:
         text = value.decode("utf-8")
     except UnicodeDecodeError:

@@ -19,7 +19,10 @@ from kafkalog_source.cli.flags import (
     Commands,
     flag,
     generic_option,
+    long_generic_option,
+    names_in,
     offset_flags,
+    one_of,
     paths_argument,
     print_flags,
     range_flags,
@@ -147,6 +150,54 @@ def _stat(paths: Sequence[str], as_json: bool, human: bool, **given: Any) -> int
     from kafkalog_source.cli.stat import run
 
     return run(sys.stdout, paths, read_options(given), as_json=as_json, sizes_for_people=human)
+
+
+@kafkalog.command("export", epilog=epilogs.EXPORT, short_help="write records to Parquet, CSV, JSON lines or Arrow")
+@paths_argument
+@click.option("-o", "--out", "to", metavar="OUT", required=True, help="the file, DIR/ or - to write to")
+@click.option(
+    "--format",
+    "kind",
+    metavar="FORMAT",
+    help="parquet, csv, jsonl or arrow; by default that of OUT's name, parquet for DIR/, jsonl for -",
+    shell_complete=one_of("parquet", "csv", "jsonl", "arrow"),
+)
+@click.option("--columns", metavar="NAMES", help="only these columns, separated by commas")
+@click.option(
+    "--sql", metavar="SELECT", help="write the result of a query, which DuckDB runs; the table is named records"
+)
+@flag("--rescue", "rescue", "read whatever can be read, and report what is lost")
+@flag("--json", "as_json", "the summary as one JSON object")
+@threads_flag
+@topic_flags
+@range_flags
+@long_generic_option
+def _export(
+    paths: Sequence[str],
+    to: str,
+    kind: str | None,
+    columns: str | None,
+    sql: str | None,
+    rescue: bool,
+    as_json: bool,
+    threads: int | None,
+    **given: Any,
+) -> int:
+    """Write records, or the rows of a view, to a file that other programs read."""
+    from kafkalog_source.cli.export import run
+
+    return run(
+        sys.stdout,
+        paths,
+        read_options(given),
+        to=to,
+        kind=kind,
+        columns=names_in(columns),
+        sql=sql,
+        rescue=rescue,
+        as_json=as_json,
+        threads=threads,
+    )
 
 
 @kafkalog.command("verify", epilog=epilogs.VERIFY, short_help="check batches, indexes, snapshots and checkpoints")

@@ -6,6 +6,7 @@ __all__ = [
     "CLUSTER",
     "COUNT",
     "DUMP",
+    "EXPORT",
     "GROUPS",
     "KAFKALOG",
     "LS",
@@ -21,6 +22,7 @@ KAFKALOG = """\
 examples:
   kafkalog ls /backup/broker-1/kafka-logs
   kafkalog dump /backup/broker-1/kafka-logs --subscribe orders --limit 10
+  kafkalog export /backup/broker-1/kafka-logs -o orders.parquet --subscribe orders
   kafkalog verify /backup/broker-1/kafka-logs
   kafkalog groups /backup/broker-1/kafka-logs --at 2026-11-20T14:30
   kafkalog salvage /backup/broker-1/kafka-logs /new/kafka-logs
@@ -132,6 +134,38 @@ examples:
   kafkalog tail kafka-logs/orders-0 -f --format '%o %k %s\\n'
 """
 
+EXPORT = """\
+OUT appears under its name only when it is complete, and replaces a file of
+that name. Nothing is left of it after an error or an interrupt. DIR/ has to be
+new or empty, and gets a file for each topic: DIR/topic=orders/part-0.parquet.
+Arrow to standard output is in the stream format.
+
+In CSV, keys and values that are not text are base64:..., headers are JSON, null
+is an empty field and an empty value "". A line of JSON is one of dump --json.
+
+--rescue skips damage, steps over missing segments, and ends with the offsets
+that are lost, in numbers and per cent.
+
+--sql needs DuckDB. The table is named after the view: records, batches, ... It
+has the default columns, and all others that the query names.
+
+exit status:
+  0  done
+  1  something is lost, or, without --rescue, there is damage and no OUT
+  2  could not run
+
+examples:
+  kafkalog export kafka-logs -o all.parquet
+  kafkalog export kafka-logs -o by-topic/
+  kafkalog export kafka-logs -o orders.csv --subscribe orders --starting-timestamp yesterday
+  kafkalog export kafka-logs -o sizes.jsonl --columns topic,offset,valueSize
+  kafkalog export kafka-logs -o - --format arrow | python use.py
+  kafkalog export kafka-logs -o top.csv --sql 'SELECT topic, count(*) FROM records GROUP BY topic'
+  kafkalog export kafka-logs -o batches.parquet --view batches
+  kafkalog export broken/orders-0 -o orders.parquet --rescue
+  kafkalog export kafka-logs -o all.parquet --option maxDecompressedBatchBytes=1g
+"""
+
 VERIFY = """\
 Checked are every batch (header, checksum, decompression, records, offsets), the
 offset, time and transaction indexes, producer snapshots, checkpoints, and the
@@ -144,6 +178,9 @@ is one of
               or in segments that have to be unpacked first
   note        nothing is wrong: what a crash or a live log leaves, such as a
               batch cut off at the end of a partition's last segment
+
+If records are lost, the report ends with their offsets in numbers and per cent,
+for each partition and in all, and with the commands that read what is left.
 
 exit status:
   0  sound; there may be notes

@@ -16,7 +16,10 @@ __all__ = [
     "Commands",
     "flag",
     "generic_option",
+    "long_generic_option",
+    "names_in",
     "offset_flags",
+    "one_of",
     "paths_argument",
     "print_flags",
     "range_flags",
@@ -158,14 +161,26 @@ def print_flags(*format_names: str) -> Callable[[_Function], _Function]:
 threads_flag = click.option(
     "--threads", metavar="N", type=click.IntRange(1, 1024), help="number of threads; by default the number of cores"
 )
-generic_option = click.option(
-    "-o",
-    "--option",
-    "generic",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="any option of a read, such as maxDecompressedBatchBytes=1g; may be repeated",
-)
+
+
+def _generic(*names: str) -> Callable[[_Function], _Function]:
+    words = "any option of a read, such as maxDecompressedBatchBytes=1g; may be repeated"
+    return click.option(*names, "generic", metavar="NAME=VALUE", multiple=True, help=words)
+
+
+generic_option = _generic("-o", "--option")
+long_generic_option = _generic("--option")
+"""For a command whose ``-o`` is its output."""
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """The names in a list separated by commas, None if there is no list."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def one_of(*values: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Complete one of some values."""
+    return lambda context, parameter, incomplete: [each for each in values if each.startswith(incomplete)]
 
 
 def offset_flags(command: _Function) -> _Function:

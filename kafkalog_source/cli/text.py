@@ -10,14 +10,13 @@ from typing import TextIO
 
 import click
 
-from kafkalog_source.errors import printable
+from kafkalog_source.errors import printable, size_text
 
 __all__ = ["complain", "is_coloured", "json_line", "one_line", "painted", "quoted", "size_text", "table"]
 
 
 _WIDEST = 64
 """The widest that a column gets. A topic name can have 249 characters; its row overflows, and widens no other."""
-_UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
 def one_line(text: str) -> str:
@@ -39,16 +38,6 @@ def is_coloured(out: TextIO) -> bool:
 def painted(text: str, colour: str, out: TextIO) -> str:
     """Give text a colour if `out` shows colours."""
     return click.style(text, fg=colour) if is_coloured(out) else text
-
-
-def size_text(size: int) -> str:
-    """Format a number of bytes for people: ``1.5 MiB``."""
-    amount, unit = float(size), "B"
-    for larger in _UNITS:
-        if amount < 1024:
-            break
-        amount, unit = amount / 1024, larger
-    return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
 
 
 def json_line(value: object) -> str:

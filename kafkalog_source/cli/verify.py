@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from kafkalog_source.cli.inspecting import inspecting_options
 from kafkalog_source.cli.progress import progress_bar
 from kafkalog_source.cli.text import complain, json_line, one_line, table
+from kafkalog_source.cli.verdict import verdict_lines
 from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, counted
 from kafkalog_source.verifying import Finding, Severity, Verification, verify
 from kafkalog_source.verifying.progress import Progress
+from kafkalog_source.verifying.verdict import losses_found
 
 if TYPE_CHECKING:
     from kafkalog_source.verifying.partition import PartitionResult
@@ -41,10 +43,11 @@ def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json:
         )
     for warning in found.warnings:
         complain(f"warning: {warning}")
+    losses = losses_found(found)
     if as_json:
-        out.write(json_line(found.to_dict()) + "\n")
+        out.write(json_line({**found.to_dict(), "lost": [each.to_dict() for each in losses]}) + "\n")
     else:
-        out.writelines(line + "\n" for line in _lines(found))
+        out.writelines(line + "\n" for line in (*_lines(found), *verdict_lines(found, losses, paths, given)))
     if not found.is_complete:
         return NOT_RUN
     return DONE if found.is_sound else BAD_DATA

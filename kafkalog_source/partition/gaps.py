@@ -9,6 +9,7 @@ all its headers are walked: only compaction leaves gaps inside segments as well.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkalog_source.errors import DataLossError, KafkaLogError, printable
@@ -17,6 +18,7 @@ from kafkalog_source.partition.moved_files import has_changed, until_files_stay
 from kafkalog_source.partition.offsets import PartitionOffsets
 from kafkalog_source.partition.one_batch import rows_of_batch
 from kafkalog_source.partition.splits import Continuation
+from kafkalog_source.segment.damage.description import Damage, Kind
 from kafkalog_source.segment.entries import walk_headers
 from kafkalog_source.segment.source import LocalFile
 
@@ -39,6 +41,53 @@ def continuation_of(log: PartitionLog, number: int, high: int) -> Continuation |
     return Continuation(following.path, following.base_offset, min(following.base_offset, high), log.cleaned)
 
 
+def missing_region(file: str, size: int, first_offset: int, following: str, base_offset: int) -> Damage:
+    """The offsets that are in no segment, as a region of no bytes at the end of the segment before them.
+
+    Parameters
+    ----------
+    file : str
+        The segment before the gap.
+    size : int
+        Its size in bytes.
+    first_offset : int
+        The first missing offset.
+    following : str
+        The segment after the gap.
+    base_offset : int
+        Its base offset.
+    """
+    return Damage(
+        file,
+        size,
+        0,
+        Kind.MISSING,
+        "a segment is missing after this one",
+        expected=f"a segment that begins at offset {first_offset}",
+        first_offset=first_offset,
+        last_offset=base_offset - 1,
+        found=f"{printable(os.path.basename(following))} as the next segment",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Offsets that are in no segment, some of them wanted.
+
+    Attributes
+    ----------
+    region : Damage
+        Of kind `MISSING`, at the end of the segment before the gap.
+    error : DataLossError or None
+        That a segment is missing; None if the log cleaner may have removed the offsets.
+    warning : str
+    """
+
+    region: Damage
+    error: DataLossError | None
+    warning: str
+
+
 class GapChecks:
     """Decides whether missing offsets are data loss; each reading thread has its own.
 
@@ -53,29 +102,26 @@ class GapChecks:
         self._compacted: dict[str, bool] = {}
         self.bytes_read = 0
 
-    def check(self, each: SplitRange, next_offset: int) -> str | None:
+    def find(self, each: SplitRange, next_offset: int) -> Gap | None:
         """Compare the offset after the last one of a segment with the base offset of the next segment.
 
         Returns
         -------
-        str or None
-            A warning, None if no wanted offset is missing.
-
-        Raises
-        ------
-        DataLossError
-            If wanted offsets are missing from a log that was never compacted, and failOnDataLoss=true.
+        Gap or None
+            None if no wanted offset is missing.
         """
         follows = each.continuation
         if follows is None or next_offset >= follows.wanted_below:
             return None
+        region = missing_region(each.path, each.file_size, next_offset, follows.path, follows.base_offset)
         gap = f"{next_offset} to {follows.base_offset - 1}"
         if follows.cleaned or self.is_compacted(os.path.dirname(each.path)):
-            return (
+            text = (
                 f"{printable(each.path)}: offsets {gap} are neither in this segment nor in the next one, "
                 f"{printable(follows.path)}: as the partition was compacted, the log cleaner may have removed them, "
                 "or a segment is missing"
             )
+            return Gap(region, None, text)
         error = DataLossError(
             f"offsets {gap} are not on disk: a segment is missing after this one",
             file=each.path,
@@ -83,9 +129,7 @@ class GapChecks:
             expected=f"one that begins at offset {next_offset}",
             remedy="Restore the missing segment, or set failOnDataLoss=false to read what is on disk",
         )
-        if self._options.fail_on_data_loss:
-            raise error
-        return str(error)
+        return Gap(region, error, str(error))
 
     def is_compacted(self, directory: str) -> bool:
         """Whether offsets are missing inside segments, which only compaction causes."""

@@ -76,7 +76,7 @@ def as_cut(log: PartitionLog, number: int, size: int) -> PartitionLog:
 
 def known_of(recovered: Recovered, low: int, high: int) -> list[tuple[SplitRange, Damage]]:
     """What recovery removes, each with the range it would have been part of, for a read of the offsets [low, high)."""
-    return [(_range(recovered.log, each, low, high), each) for each in recovered.left_out]
+    return [(range_of_region(recovered.log, each, low, high), each) for each in recovered.left_out]
 
 
 def _left_out(log: PartitionLog, number: int, cut: RecoveryEnd) -> tuple[Damage, ...]:
@@ -105,7 +105,8 @@ def _deleted(segment: SegmentFile, bound: int) -> Damage:
     )
 
 
-def _range(log: PartitionLog, damage: Damage, low: int, high: int) -> SplitRange:
+def range_of_region(log: PartitionLog, damage: Damage, low: int, high: int) -> SplitRange:
+    """The range that a region would have been part of, for a read of the offsets [low, high)."""
     end = damage.position + damage.size
     span = Span(damage.position, end, low, high, high, True, False)
     return SplitRange(damage.file, log.topic, log.partition, span, low, high, end, 0)

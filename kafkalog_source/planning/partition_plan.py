@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kafkalog_source.partition.gaps07 import gaps_07
 from kafkalog_source.partition.moved_files import check_inode
 from kafkalog_source.partition.offsets import PartitionOffsets
-from kafkalog_source.partition.recovery import known_of, recover
+from kafkalog_source.partition.recovery import known_of, range_of_region, recover
 from kafkalog_source.partition.segment_range import segment_range
 from kafkalog_source.partition.splits import TransactionHistory
 from kafkalog_source.planning.record_limit import is_damaged, limit_records
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from kafkalog_source.segment.seek import Cut, Seeker, SegmentPlace
     from kafkalog_source.transactions.history import PartitionHistory
 
-__all__ = ["PartitionPlan", "cut", "left_out", "limited", "recovered", "stopped", "traced"]
+__all__ = ["PartitionPlan", "cut", "left_out", "limited", "missing_07", "recovered", "stopped", "traced"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,21 @@ def cut(plan: PartitionPlan, target: int, options: ReadOptions, report: Report) 
 def left_out(plan: PartitionPlan) -> list[tuple[SplitRange, Damage]]:
     """What recovery removes of the wanted offsets, so that it is reported once."""
     return [] if plan.recovered is None else known_of(plan.recovered, plan.low, plan.high)
+
+
+def missing_07(plan: PartitionPlan, options: ReadOptions, report: Report) -> list[tuple[SplitRange, Damage]]:
+    """The gaps in a Kafka 0.7 log as rows of view=damage; in other views they end the read or are warnings."""
+    log, low, high = plan.offsets.log, plan.low, plan.high
+    found = []
+    for gap in gaps_07(log, low, high):
+        if options.view == "damage":
+            found.append((range_of_region(log, gap.region, low, high), gap.region))
+        elif options.fail_on_data_loss and gap.error is not None:
+            raise gap.error
+        else:
+            report.missing.append(gap.region)
+            report.warnings.append(gap.warning)
+    return found
 
 
 def _segment_ranges(plan: PartitionPlan) -> Iterator[tuple[SegmentPlace, SplitRange]]:

@@ -16,7 +16,7 @@ from kafkalog_source.partition.splits import Split, pack
 from kafkalog_source.planning.metadata_snapshots import snapshot_ranges
 from kafkalog_source.planning.missing_topics import not_found
 from kafkalog_source.planning.offset_range import OffsetRanges
-from kafkalog_source.planning.partition_plan import cut, left_out, limited, recovered, stopped, traced
+from kafkalog_source.planning.partition_plan import cut, left_out, limited, missing_07, recovered, stopped, traced
 from kafkalog_source.reporting.report import Report
 from kafkalog_source.views.plan import plan_files
 
@@ -31,10 +31,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The splits of a read, and a report of what was chosen and left out."""
+    """The splits of a read, and a report of what was chosen and left out.
+
+    Attributes
+    ----------
+    splits : list of Split
+    report : Report
+    partitions : sequence of PartitionPlan
+        Those that are read, with their wanted offsets; empty for views of files.
+    """
 
     splits: list[Split]
     report: Report
+    partitions: Sequence[PartitionPlan] = ()
 
 
 def plan_read(options: ReadOptions, piece_bytes: int | None = None) -> Plan:
@@ -108,11 +117,14 @@ def plan_ranges(
     plans = [limited(recovered(log, options), ranges) for log in logs]
     report.warnings += ranges.warnings
     for each in plans:
-        report.warnings += check_07(each.offsets.log, each.low, each.high, options)
+        check_07(each.offsets.log, options)
+    missing = [region for each in plans for region in missing_07(each, options, report)]
     plans = [traced(stopped(each, ranges, options)) for each in plans]
     splits = _split_up(plans, options, report, min(options.max_partition_bytes, piece_bytes or MAX_OFFSET))
+    if missing:
+        splits.append(Split((), tuple(missing)))
     _fill(report, plans, logs, splits)
-    return Plan(splits, report)
+    return Plan(splits, report, plans)
 
 
 def _split_up(plans: Sequence[PartitionPlan], options: ReadOptions, report: Report, target: int) -> list[Split]:

@@ -8,7 +8,7 @@ from queue import Full, Queue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
     import pyarrow as pa
@@ -32,8 +32,12 @@ class _End:
         self.error = error
 
 
-def read_in_order(splits: Sequence[Split], readers: Sequence[Reader]) -> Iterator[pa.RecordBatch]:
+def read_in_order(
+    splits: Sequence[Split], readers: Sequence[Reader], finished: Callable[[Split], None] = lambda split: None
+) -> Iterator[pa.RecordBatch]:
     """Yield the Arrow batches of all splits in order, read by one thread for each reader.
+
+    Calls `finished` with each split whose batches have all been yielded.
 
     Memory is bounded: a thread waits while it is `_BATCHES_AHEAD` batches ahead of the consumer, or while
     `_SPLITS_AHEAD` splits wait for the consumer. Threads end when all splits are read, when a split fails, or when the
@@ -44,8 +48,9 @@ def read_in_order(splits: Sequence[Split], readers: Sequence[Reader]) -> Iterato
     try:
         for thread in threads:
             thread.start()
-        for results in queue.results():
+        for split, results in zip(splits, queue.results(), strict=True):
             yield from _until_end(results)
+            finished(split)
     finally:
         queue.stop()
         for thread in threads:

@@ -22,7 +22,7 @@ from kafkalog_source.reading.planned_file import open_planned
 from kafkalog_source.reporting.damage_modes import DamagePolicy, Rows, is_wanted
 from kafkalog_source.reporting.report import Report
 from kafkalog_source.segment.batch_headers import BatchHeaders, Collected
-from kafkalog_source.segment.damage.description import Damage
+from kafkalog_source.segment.damage.description import Damage, Kind
 from kafkalog_source.segment.reader import End, Run, SpanReader
 from kafkalog_source.segment.source import FileChangedError
 from kafkalog_source.transactions.lookahead import Lookahead, TransactionFinder, states_of
@@ -151,7 +151,8 @@ class SplitReader:
                     yield from self._batches_at(event, each)
             yield from self._rows.end(each)
             if each.span.to_file_end and next_offset is not None:
-                self._warn(self._gaps.check(each, next_offset))
+                self._check_gap(each, next_offset)
+                yield from self._rows.end(each)
         except FileChangedError:
             if isinstance(reader, SpanReader):
                 self._reached = reader.reached
@@ -191,10 +192,24 @@ class SplitReader:
     def _damaged(self, damage: Damage, each: SplitRange) -> None:
         if not is_wanted(damage, each):
             return
-        self.report.damage.append(damage)
+        (self.report.missing if damage.kind is Kind.MISSING else self.report.damage).append(damage)
         self._policy.check(damage)
         if self._policy.gives_row(damage):
             self._rows.add(damage, each, self._finished())
+
+    def _check_gap(self, each: SplitRange, next_offset: int) -> None:
+        """Handle offsets that are missing before the next segment, as the options say."""
+        gap = self._gaps.find(each, next_offset)
+        if gap is None:
+            return
+        if gap.error is None:
+            self._warn(gap.warning)
+        elif self.report.missing[-1:] != [gap.region]:
+            self.report.missing.append(gap.region)
+            if self._rows.is_view:
+                self._rows.add(gap.region, each, None)
+            else:
+                self._lost(gap.error)
 
     def _finished(self) -> pa.RecordBatch | None:
         rows = self._batches.finish()

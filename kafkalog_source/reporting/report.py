@@ -43,6 +43,8 @@ class Report:
         The times that bound the read in UTC, as in ``ReadOptions.times``.
     damage : list of Damage
         Regions that yielded no rows, including a torn batch at the end of a live log.
+    missing : list of Damage
+        Wanted offsets that are in no segment, since one is missing.
     skipped : list of (str, str)
         Paths that were left out, and why.
     warnings : list of str
@@ -60,6 +62,7 @@ class Report:
     times_out_of_range: int = 0
     times: Mapping[str, str] = field(default_factory=dict)
     damage: list[Damage] = field(default_factory=list)
+    missing: list[Damage] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     faults_before: int = field(default_factory=lambda: minor_faults())
@@ -72,7 +75,8 @@ class Report:
         self.times_out_of_range += other.times_out_of_range
         # Threads read splits in any order.
         self.damage = sorted([*self.damage, *other.damage], key=lambda each: (each.file, each.position))
-        # Several splits may give the same warning.
+        # Several splits may find the same gap, and give the same warning.
+        self.missing = list(dict.fromkeys([*self.missing, *other.missing]))
         self.warnings = list(dict.fromkeys([*self.warnings, *other.warnings]))
 
     def left_out_texts(self, mode: str) -> list[str]:
@@ -107,6 +111,7 @@ class Report:
             "minor_faults": minor_faults() - self.faults_before,
             "times": dict(self.times),
             "damage": [each.to_dict() for each in self.damage],
+            "missing": [each.to_dict() for each in self.missing],
             "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
             "warnings": list(self.warnings),
         }

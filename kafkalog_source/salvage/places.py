@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from kafkalog_source.errors import LogDirError, printable
 from kafkalog_source.logdir.access import is_within, os_error
 from kafkalog_source.logdir.diagnose import is_log_dir
-from kafkalog_source.logdir.names import CLEAN_SHUTDOWN, META_PROPERTIES
+from kafkalog_source.logdir.names import CHECKPOINT_NAMES, CLEAN_SHUTDOWN, META_PROPERTIES, parse_partition
 from kafkalog_source.salvage.writing import cannot_write, make_directory, sync_directory
 
 _UNFINISHED = ".kafkalog-salvage"
@@ -24,32 +24,46 @@ _LAST = (CLEAN_SHUTDOWN, META_PROPERTIES)
 """Renamed last: by the first a broker trusts the indexes, and without the second it does not start."""
 
 
-def check_source(path: str) -> str:
-    """Resolve the log dir to read.
+def check_source(path: str) -> tuple[str, str]:
+    """Resolve the log dir or partition directory to read.
+
+    Returns
+    -------
+    (str, str)
+        The log dir, and what to read in it: the log dir itself, or one partition directory.
 
     Raises
     ------
     LogDirError
-        If it is not a log dir, or is locked by a running broker.
+        If it is neither, or its log dir is locked by a running broker.
     """
     real = os.path.realpath(path)
     if not os.path.isdir(real):
         found = "a file" if os.path.exists(real) else "nothing"
-        raise LogDirError("is not a directory", file=path, found=found, expected="a broker's log dir")
-    if not is_log_dir(real):
         raise LogDirError(
-            "is not a log dir",
-            file=path,
-            expected="a directory that contains topic-partition directories",
-            remedy="Give the log dir itself; --subscribe and --assign choose the partitions to salvage",
+            "is not a directory", file=path, found=found, expected="a broker's log dir, or a partition directory"
         )
-    if _is_in_use(os.path.join(real, _LOCK_FILE)):
+    log_dir = real
+    if not is_log_dir(real):
+        if parse_partition(os.path.basename(real)) is None:
+            raise LogDirError(
+                "is neither a log dir nor a partition directory",
+                file=path,
+                expected="a directory that contains topic-partition directories, or one of these",
+            )
+        log_dir = os.path.dirname(real)
+    if _is_in_use(os.path.join(log_dir, _LOCK_FILE)):
         raise LogDirError(
             "a running broker has locked this log dir",
             file=path,
             remedy="Stop the broker, or give a snapshot of its disk",
         )
-    return real
+    return log_dir, real
+
+
+def is_of_broker(path: str) -> bool:
+    """Whether a directory holds the files of a broker's log dir, and not just a copy of a partition directory."""
+    return bool(_names(path) & {*CHECKPOINT_NAMES, *_LAST})
 
 
 def check_target(path: str, source: str) -> str:

@@ -15,7 +15,7 @@ from kafkalog_source.logdir.names import PARTITION_METADATA
 from kafkalog_source.salvage.log_dir import write_checkpoints, write_clean_shutdown, write_properties
 from kafkalog_source.salvage.metadata import METADATA_TOPIC, copy_metadata_files, copy_snapshot
 from kafkalog_source.salvage.partition import PartitionSalvage
-from kafkalog_source.salvage.places import check_source, check_target, unfinished
+from kafkalog_source.salvage.places import check_source, check_target, is_of_broker, unfinished
 from kafkalog_source.salvage.refusing import left_out_of_listing
 from kafkalog_source.salvage.report import LeftOut, PartitionReport, SalvageReport
 from kafkalog_source.salvage.topic_ids import KnownIds
@@ -24,7 +24,7 @@ from kafkalog_source.segment.checks.span_checker import ThreadChecker
 
 if TYPE_CHECKING:
     import uuid
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kafkalog_source.errors import KafkaLogError
     from kafkalog_source.logdir import Listing, PartitionLog
@@ -44,12 +44,14 @@ def salvage(
     expect: Callable[[int], None] = lambda size: None,
     progressed: Callable[[int], None] = lambda size: None,
 ) -> SalvageReport:
-    """Write a log dir that a broker can start with, holding every valid batch of another log dir.
+    """Write a log dir with every valid batch of another one.
+
+    A broker can start with it if topic ids are known. If none is, it is a plain directory to read from.
 
     Parameters
     ----------
     source : str
-        A log dir. Nothing is ever written to it.
+        A log dir, or one partition directory. Nothing is ever written to it.
     target : str
         A directory that does not exist or is empty. It appears, or is filled, only at the end.
     topic_ids : mapping of str to UUID, optional
@@ -75,39 +77,43 @@ def salvage(
     Raises
     ------
     LogDirError
-        If the source is not a log dir, a part of it cannot be read, or the target cannot be written. Nothing is left
-        on disk then.
+        If the source is neither, a part of it cannot be read, or the target cannot be written. Nothing is left on
+        disk then.
     OptionError
-        If no partition has a topic id, or a topic in `topic_ids` does not exist.
+        If there is nothing to salvage, or a topic in `topic_ids` does not exist.
     """
-    source = check_source(source)
-    given, target = target, check_target(target, source)
+    source, chosen_path = check_source(source)
+    given, target = target, check_target(target, source if is_of_broker(source) else chosen_path)
     report = SalvageReport(os.path.abspath(given))
     bad: list[KafkaLogError] = []
-    listing = list_logs([source], wanted=wanted, follow_symlinks=follow_symlinks, on_bad=bad.append)
+    listing = list_logs([chosen_path], wanted=wanted, follow_symlinks=follow_symlinks, on_bad=bad.append)
     report.left_out += left_out_of_listing(bad, source, skip_unreadable)
     report.left_out += [LeftOut(each.path, each.reason, False) for each in listing.skipped]
     report.warnings += listing.warnings
     ids = KnownIds(listing.partitions, topic_ids)
     report.warnings += ids.warnings
-    chosen = _choose(listing, ids, topic_ids, report)
+    chosen = _choose(listing, topic_ids, report)
+    # One partition alone, or without any topic id, is salvaged to be read.
+    has_ids = chosen_path == source and any(ids.of(log.topic) for log in chosen if log.topic is not None)
+    for_broker = has_ids or topic_ids is not None
+    if for_broker:
+        report.warnings += _missing_for_broker(chosen, ids, same_cluster=topic_ids is None)
     expect(sum(segment.size for log in chosen for segment in log.segments))
     with unfinished(target) as path:
         pool = _WritePool(path, ids, topic_ids is None, largest_batch, progressed, skip_unreadable)
         report.partitions = pool.run(chosen, threads or os.cpu_count() or 1)
         write_checkpoints(source, path, report)
-        if topic_ids is None:
+        if for_broker and topic_ids is None:
             _copy_cluster_files(source, path, report, pool.checker)
-        write_clean_shutdown(source, path)
+        if for_broker:
+            write_clean_shutdown(source, path)
     for partition in report.partitions:
         partition.path = os.path.join(report.path, os.path.basename(partition.path))
     return report
 
 
-def _choose(
-    listing: Listing, ids: KnownIds, given: Mapping[str, uuid.UUID] | None, report: SalvageReport
-) -> list[PartitionLog]:
-    """The partitions that a broker of version 4 can load; the report names the others and the reasons."""
+def _choose(listing: Listing, given: Mapping[str, uuid.UUID] | None, report: SalvageReport) -> list[PartitionLog]:
+    """The partitions to write; the report names the others and the reasons."""
     chosen = []
     for log in listing.partitions:
         assert log.topic is not None
@@ -116,8 +122,6 @@ def _choose(
             reason = "is of Kafka 0.7, which no later broker reads: read it with kafkalog and produce its records again"
         elif given is not None and log.topic not in given:
             reason = "its topic is not among the given topic ids"
-        elif ids.of(log.topic) is None:
-            reason = "its topic id is unknown, without which no broker loads it: create the topic, and give its id"
         if reason is None:
             chosen.append(log)
         else:
@@ -132,15 +136,23 @@ def _choose(
         )
     if not chosen:
         raise OptionError(
-            "nothing to salvage: no partition has a known topic id",
+            "nothing to salvage: no partition is chosen that can be written",
             found=counted(len(listing.partitions), "partition"),
-            remedy="Create the topics in a new cluster, and give their ids by --topic-ids",
-        )
-    if given is None and all(log.topic != METADATA_TOPIC for log in chosen):
-        report.warnings.append(
-            f"{METADATA_TOPIC} is not salvaged: a broker sets aside all partitions that are not in its own metadata"
+            remedy="`kafkalog ls` lists the partitions on disk",
         )
     return chosen
+
+
+def _missing_for_broker(chosen: Sequence[PartitionLog], ids: KnownIds, *, same_cluster: bool) -> Iterator[str]:
+    """What a broker that is to start on the new log dir would lack."""
+    unknown = sorted({log.topic for log in chosen if log.topic is not None and ids.of(log.topic) is None})
+    if unknown:
+        yield (
+            f"the topic id of {', '.join(map(printable, unknown))} is unknown, without which no broker loads it: to "
+            "start a broker, create the topic, and give its id by --topic-ids"
+        )
+    if same_cluster and all(log.topic != METADATA_TOPIC for log in chosen):
+        yield f"{METADATA_TOPIC} is not salvaged: a broker sets aside all partitions that are not in its own metadata"
 
 
 def _copy_cluster_files(source: str, target: str, report: SalvageReport, checker: SpanChecker) -> None:
@@ -197,6 +209,6 @@ class _WritePool:
         if log.topic == METADATA_TOPIC:
             copy_metadata_files(log.path, report, self.checker)
         topic_id = self._ids.of(report.topic)
-        assert topic_id is not None
-        write_text(os.path.join(path, PARTITION_METADATA), f"version: 0\ntopic_id: {encoded_topic_id(topic_id)}")
+        if topic_id is not None:
+            write_text(os.path.join(path, PARTITION_METADATA), f"version: 0\ntopic_id: {encoded_topic_id(topic_id)}")
         return report

@@ -20,6 +20,8 @@ class Kind(enum.Enum):
     """Bytes that should be batches but are not valid."""
     CUT = "cut"
     """What a broker's recovery would truncate, valid or not: everything from the first bad batch on."""
+    MISSING = "missing"
+    """No bytes at all: offsets between two segments that are in neither, since a segment is missing."""
 
 
 @dataclass(frozen=True, slots=True)

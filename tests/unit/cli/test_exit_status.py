@@ -70,7 +70,10 @@ def test_verify_checks_the_rest_of_what_may_not_be_read(
     run = kafkalog("verify", logs)
     assert run.status == NOT_RUN
     assert "checksum" in run.out
-    assert run.out.splitlines()[-1].startswith("not fully checked, permission denied for 1 file: 3 partitions")
+    lines = run.out.splitlines()
+    assert lines[-5].startswith("not fully checked, permission denied for 1 file: 3 partitions")
+    # What was not checked is not called lost.
+    assert lines[-4] == "lost: orders-0: at most 3 of 30 offsets (10 %): 30 to 32"
     assert "orphaned" not in run.out
     assert '"complete":false' in kafkalog("verify", logs, "--json").out.replace(" ", "")
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from kafkalog_source.cli.progress import progress_bar
-from tests.builders.index_files import TOPIC_ID
+from tests.builders.index_files import TOPIC_ID, write_indexed
 from tests.unit.cli.conftest import Run
 from tests.unit.salvage.conftest import flip
 from tests.unit.salvage.conftest import logs as logs  # a fixture: a log dir with the metadata of its cluster
+from tests.unit.verifying.conftest import batches
 
 Kafkalog = Callable[..., Run]
 SEGMENT = "orders-0/00000000000000000000.log"
@@ -42,6 +43,39 @@ def test_verify_tells_each_finding_in_a_line(kafkalog: Kafkalog, logs: Path) -> 
     assert lines[1].startswith(f"misleading: {logs}/orders-0/00000000000000000030.index: the index's size is neither")
     assert lines[2].startswith("not sound: ")
     assert lines[2].endswith("; findings: 1 damage, 1 misleading")
+    # The log starts at offset 2.
+    assert lines[3:] == [
+        "lost: orders-0: at most 1 of 58 offsets (1.72 %): 2",
+        "lost in all: at most 1 of 58 offsets (1.72 %), in 1 of 3 partitions",
+        f"next: kafkalog export {logs} --rescue -o OUT.parquet  (all records that can be read)",
+        f"next: kafkalog salvage {logs} DST  (all good batches, as a new log dir)",
+    ]
+
+
+def test_verify_counts_what_is_missing_and_what_cannot_be_read(kafkalog: Kafkalog, logs: Path) -> None:
+    """A damaged batch, a segment that is missing, one that is none, and an end that nobody knows."""
+    directory = logs / "orders-0"
+    (directory / "00000000000000000030.log").unlink()
+    write_indexed(directory, batches(90, 3), base_offset=90)
+    write_indexed(directory, batches(120, 3), base_offset=120)
+    (directory / "00000000000000000090.log").write_bytes(b"no segment at all" * 10)
+    flip(logs / "__cluster_metadata-0" / "00000000000000000000.log", 100)
+    lines = kafkalog("verify", logs, "--assign", '{"orders": [0]}').out.splitlines()
+    assert lines[-3] == "lost: orders-0: at most 90 of 127 offsets (70.9 %): 30 to 119"
+    assert lines[-2].startswith(f"next: kafkalog export {logs} --assign '{{\"orders\": [0]}}' --rescue -o ")
+
+
+def test_verify_says_that_nothing_is_lost(kafkalog: Kafkalog, logs: Path) -> None:
+    (logs / "orders-0" / "00000000000000000030.index").write_bytes(b"\1")
+    run = kafkalog("verify", logs)
+    assert (run.status, run.out.splitlines()[-1]) == (1, "lost: nothing; all records can be read")
+
+
+def test_verify_as_json_has_the_losses(kafkalog: Kafkalog, logs: Path) -> None:
+    flip(logs / SEGMENT, 100)
+    (lost,) = json.loads(kafkalog("verify", logs, "--json").out)["lost"]
+    assert (lost["topic"], lost["partition"], lost["lostOffsets"], lost["offsets"]) == ("orders", 0, 1, 58)
+    assert lost["ranges"] == [{"firstOffset": 2, "lastOffset": 2}]
 
 
 def test_verify_as_json(kafkalog: Kafkalog, logs: Path) -> None:

@@ -170,3 +170,31 @@ def test_damage_at_the_end_of_a_segment_is_told_as_damage(tmp_path: Path) -> Non
     with pytest.raises(kafkalog_source.KafkaLogError) as caught:
         read(log)
     assert not isinstance(caught.value, DataLossError)
+
+
+@pytest.mark.parametrize("cutting", [{}, {"maxPartitionBytes": 1}, {"threads": 2, "minPartitions": 5}])
+def test_view_damage_continues_after_a_missing_segment_and_has_a_row_for_it(
+    tmp_path: Path, cutting: dict[str, Any]
+) -> None:
+    broken = bytearray(encode(batches(20)))
+    broken[-1] ^= 1
+    log = log_of(tmp_path, (0, batches(0, 2)), (10, batches(10, 12)), (20, bytes(broken)), (30, batches(30)))
+    scan = kafkalog_source.scan(log, view="damage", **cutting)
+    columns = ["kind", "file", "position", "size", "first_offset", "last_offset"]
+    rows = {tuple(row[name] for name in columns) for row in scan.to_table().to_pylist()}
+    size = log.joinpath(f"{0:020d}.log").stat().st_size
+    assert rows == {
+        ("missing", f"{log}/{0:020d}.log", size, 0, 4, 9),
+        ("missing", f"{log}/{10:020d}.log", size, 0, 14, 19),
+        ("damaged", f"{log}/{20:020d}.log", 0, len(broken), 20, 29),
+    }
+    assert len(scan.report()["missing"]) == 2
+    assert scan.report()["warnings"] == []
+
+
+def test_a_report_lists_what_is_missing(lossy: Path) -> None:
+    scan = kafkalog_source.scan(lossy, failOnDataLoss=False)
+    scan.to_table()
+    assert [(each["kind"], each["first_offset"], each["last_offset"]) for each in scan.report()["missing"]] == [
+        ("missing", 4, 9)
+    ]

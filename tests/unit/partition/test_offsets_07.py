@@ -56,7 +56,7 @@ def test_offsets_beyond_the_log_are_data_loss(log: Path, offset: int) -> None:
 
 
 def test_no_record_has_a_time(log: Path) -> None:
-    with pytest.raises(OptionError, match="at or after the timestamp"):
+    with pytest.raises(OptionError, match="at or after the time of"):
         scan_rows(log, ["offset"], startingTimestamp=1)
     assert scan_rows(log, ["offset"], startingTimestamp=1, startingOffsetsByTimestampStrategy="latest") == []
     assert len(scan_rows(log, ["offset"], endingTimestamp=1)) == len(ALL)
@@ -109,3 +109,13 @@ def test_an_empty_segment_has_its_start_as_its_end(tmp_path: Path) -> None:
     assert offsets(log, 700) == []
     with pytest.raises(DataLossError):
         offsets(log, 701)
+
+
+def test_view_damage_has_a_row_for_a_segment_that_is_missing(log: Path) -> None:
+    missing = 50 + SEGMENT_SIZE
+    (log / f"{missing:020d}.kafka").unlink()
+    columns = ["kind", "file", "position", "size", "first_offset", "last_offset"]
+    assert scan_rows(log, columns, view="damage") == [
+        ("missing", f"{log}/{50:020d}.kafka", SEGMENT_SIZE, 0, missing, missing + SEGMENT_SIZE - 1)
+    ]
+    assert offsets(log, failOnDataLoss=False) == [each for each in ALL if not 0 <= each - missing < SEGMENT_SIZE]

@@ -12,6 +12,8 @@ import pytest
 
 from kafkalog_source import LogDirError, scan
 from kafkalog_source.logdir.access import os_error
+from kafkalog_source.logdir.names import CHECKPOINT_NAMES
+from kafkalog_source.salvage import salvage
 from kafkalog_source.segment.source import LocalFile
 from kafkalog_source.verifying import Severity, verify
 from tests.builders import Batch, Record, end_marker
@@ -293,13 +295,44 @@ def test_an_id_that_is_lost_is_taken_from_another_partition(logs: Path) -> None:
     assert any("taken from another partition" in warning for warning in report.all_warnings)
 
 
-def test_a_partition_whose_id_nobody_knows_is_left_out(logs: Path) -> None:
+def test_a_partition_whose_id_nobody_knows_can_be_read(logs: Path) -> None:
     (logs / "orders-0" / "partition.metadata").unlink()
     (logs / "orders-1" / "partition.metadata").unlink()
     target, report = salvaged(logs)
-    assert not (target / "orders-0").exists()
-    assert not report.is_complete
-    assert {Path(each.path).name for each in report.all_left_out} == {"orders-0", "orders-1"}
+    assert report.is_complete
+    assert (target / "orders-0" / FIRST).read_bytes() == (logs / "orders-0" / FIRST).read_bytes()
+    assert not (target / "orders-0" / "partition.metadata").exists()
+    (warning,) = report.all_warnings
+    assert warning.startswith("the topic id of orders is unknown, without which no broker loads it")
+
+
+@pytest.mark.parametrize("bare", [True, False])
+def test_one_partition_becomes_a_directory_to_read(tmp_path: Path, logs: Path, bare: bool) -> None:
+    source = logs / "orders-0"
+    if bare:
+        source = tmp_path / "somewhere" / "orders-0"
+        source.mkdir(parents=True)
+        for each in (logs / "orders-0").glob("*.log"):
+            shutil.copy(each, source)
+    flip(source / FIRST, 100)
+    target = tmp_path / "new"
+    report = salvage(str(source), str(target))
+    assert report.all_warnings == []
+    assert [each.first_offset for each in report.all_left_out] == [0]
+    assert {each.name for each in target.iterdir()} == {"orders-0", *CHECKPOINT_NAMES}
+    offsets = scan(target, columns=["offset"]).to_table()["offset"].to_pylist()
+    assert offsets == list(range(3, 60))
+
+
+def test_a_log_dir_without_any_topic_id_becomes_a_directory_to_read(logs: Path) -> None:
+    shutil.rmtree(logs / "__cluster_metadata-0")
+    (logs / "meta.properties").unlink()
+    for each in logs.glob("*/partition.metadata"):
+        each.unlink()
+    target, report = salvaged(logs)
+    assert (report.is_complete, report.all_warnings) == (True, [])
+    assert not (target / ".kafka_cleanshutdown").exists()
+    assert {each.name for each in target.iterdir() if each.is_dir()} == {"orders-0", "orders-1"}
 
 
 def test_kafka_0_7_is_left_out(logs: Path) -> None:
