@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
-from kafkalog_source.cli.text import quoted
+from kafkalog_source.cli.text import json_line, quoted
 from kafkalog_source.errors import printable
 
 __all__ = ["NOT_TEXT", "as_text", "column_values", "iso_utc", "json_value", "text_value"]
@@ -62,12 +62,14 @@ def json_value(value: object) -> object:
 
 
 def text_value(value: object) -> str:
-    """Format a value as text: bytes in quotes, or as ``base64:…`` if they are not text."""
+    """Format a value as text: bytes in quotes, or as ``base64:…`` if they are not text; a struct as JSON."""
     if isinstance(value, bytes):
         text = as_text(value)
         return "base64:" + base64.b64encode(value).decode("ascii") if text is None else quoted(text)
     if isinstance(value, list):
         return "[" + ", ".join(_list_part(part) for part in value) + "]"
+    if isinstance(value, dict):
+        return json_line(json_value(value))
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else printable(str(value))

@@ -33,7 +33,6 @@ def progress_bar(verb: str, state: Callable[[], tuple[int, int]]) -> AbstractCon
         Progress,
         TaskProgressColumn,
         TimeRemainingColumn,
-        TransferSpeedColumn,
     )
 
     class PolledBar(Progress):
@@ -50,8 +49,7 @@ def progress_bar(verb: str, state: Callable[[], tuple[int, int]]) -> AbstractCon
         "{task.description}",
         BarColumn(),
         TaskProgressColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
+        DownloadColumn(binary_units=True),
         TimeRemainingColumn(),
     )
     bar = PolledBar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from kafkalog_source.cli.inspecting import inspecting_options
 from kafkalog_source.cli.progress import progress_bar
-from kafkalog_source.cli.text import complain, json_line, one_line, table
+from kafkalog_source.cli.text import complain, json_line, one_line, painted, table
 from kafkalog_source.cli.verdict import verdict_lines
 from kafkalog_source.errors import BAD_DATA, DONE, NOT_RUN, counted
 from kafkalog_source.verifying import Finding, Severity, Verification, verify
@@ -25,6 +25,13 @@ _COUNTED = {
     Severity.MISLEADING: "MISLEADING",
     Severity.UNCHECKED: "UNCHECKED",
     Severity.NOTE: "NOTES",
+}
+
+_COLOURS = {
+    Severity.DAMAGE: "red",
+    Severity.MISLEADING: "yellow",
+    Severity.UNCHECKED: "yellow",
+    Severity.NOTE: "cyan",
 }
 
 
@@ -47,19 +54,19 @@ def run(out: TextIO, paths: Sequence[str], given: Mapping[str, Any], *, as_json:
     if as_json:
         out.write(json_line({**found.to_dict(), "lost": [each.to_dict() for each in losses]}) + "\n")
     else:
-        out.writelines(line + "\n" for line in (*_lines(found), *verdict_lines(found, losses, paths, given)))
+        out.writelines(line + "\n" for line in (*_lines(out, found), *verdict_lines(found, losses, paths, given)))
     if not found.is_complete:
         return NOT_RUN
     return DONE if found.is_sound else BAD_DATA
 
 
-def _lines(found: Verification) -> Iterator[str]:
+def _lines(out: TextIO, found: Verification) -> Iterator[str]:
     findings = found.all_findings
     # The column UNCHECKED is omitted where it would hold only zeros, as in most log dirs.
     shown = [each for each in Severity if each is not Severity.UNCHECKED or _has_unchecked(findings)]
     heads = [*_HEADS, *(_COUNTED[each] for each in shown)]
     yield from table(heads, [_cells(each, shown) for each in found.partitions], frozenset(heads[1:]))
-    yield from (one_line(str(finding)) for finding in findings)
+    yield from (painted(one_line(str(finding)), _COLOURS[finding.severity], out) for finding in findings)
     yield _summary(found, findings)
 
 

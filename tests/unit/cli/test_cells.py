@@ -83,3 +83,9 @@ def test_a_table_is_as_wide_as_its_widest_cells() -> None:
 def test_one_long_name_does_not_widen_all_rows() -> None:
     lines = list(table(["NAME", "N"], [["a", 5], ["n" * 249, 6]], frozenset({"N"})))
     assert [len(line) for line in lines] == [67, 67, 252]
+
+
+def test_structs_are_json_in_text() -> None:
+    partitions = [{"topic": "a\x1b", "partitions": [0, 1]}, {"topic": None, "partitions": None}]
+    shown = '[{"topic": "a\\u001b", "partitions": [0, 1]}, {"topic": null, "partitions": null}]'
+    assert text_value(partitions) == shown
