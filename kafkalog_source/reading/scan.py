@@ -14,7 +14,7 @@ from kafkalog_source.errors import DamageWarning, OptionError
 from kafkalog_source.options.read_options import ReadOptions, parse_options
 from kafkalog_source.planning.plan import Plan, plan_read
 from kafkalog_source.reading.parallel import read_in_order
-from kafkalog_source.reading.read import make_reader
+from kafkalog_source.reading.read import make_reader, read_split
 from kafkalog_source.segment.damage.description import Kind
 
 if TYPE_CHECKING:
@@ -101,6 +101,28 @@ class Scan:
     def splits(self) -> list[Split]:
         """Plan the splits that Spark would run as tasks."""
         return self._plan().splits
+
+    def read_split(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """Read one of `splits()`, in this process or in another one: scans and splits can be pickled.
+
+        Parameters
+        ----------
+        split : Split
+            Of this scan, or of one with the same paths and options; its columns may differ, and its view may be another
+            one of ``records``, ``batches`` and ``damage``.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            About 1 MiB of rows of `schema`, each from a single file. What is left out is logged; `report()` does not
+            cover it.
+
+        Raises
+        ------
+        KafkaLogError
+            If a file is damaged, cannot be read, or no longer has the planned offsets.
+        """
+        return read_split(split, self._options, self._columns)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Read the rows as a stream of Arrow batches of about 1 MiB.

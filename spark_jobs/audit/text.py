@@ -8,6 +8,7 @@ from typing import Any
 
 from kafkalog_source.errors import printable
 from spark_jobs.audit.result import Profile, Row
+from spark_jobs.audit.verdict import verdict_of
 from spark_jobs.common.summary import size_text, table_text
 
 __all__ = ["SECTIONS", "Section", "cell", "print_profile", "topic_text"]
@@ -303,3 +304,8 @@ def print_profile(profile: Profile) -> None:
     for path in profile.skipped:
         print(f"Left out: {printable(path)}")
     print(f"Damage: {profile.damaged_regions or 'none'}")
+    verdict = verdict_of(profile)
+    for line in (verdict.words, *verdict.findings):
+        print(line)
+    for command in verdict.commands:
+        print(f"Next: {command}")

@@ -1,20 +1,56 @@
-"""Timestamps within the range of Python's datetime."""
+"""Timestamps of an audit: those that can be shown, and the hours and intervals that they lie in."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column
+import pyarrow as pa
+import pyarrow.compute as pc
 
-__all__ = ["readable_time"]
+__all__ = ["HOUR", "SECOND", "floored", "hours", "is_zone", "local_micros", "local_times", "readable"]
+
+SECOND = 1_000_000
+HOUR = 3600 * SECOND
+_UTC = pa.timestamp("us", "UTC")
+# The years of Python's datetime, with a margin of a day at both ends for time zones.
+_FIRST, _LAST = (pa.scalar(time, pa.timestamp("us")).cast(_UTC) for time in (datetime(1, 1, 2), datetime(9999, 12, 30)))
+# Added before a division, which truncates, so that also times before 1970 are rounded down. A multiple of all steps.
+_SHIFT = 36_400 * 24 * HOUR * 100
 
 
-def readable_time(name: str) -> Column:
-    """Return a timestamp column with null for times before the year 1 or after the year 9999."""
-    from pyspark.sql import functions as F
+def is_zone(zone: str) -> bool:
+    """Return whether a time zone exists: a name such as ``Europe/Berlin``, or an offset such as ``+02:00``."""
+    try:
+        local_micros(pa.array([0]).cast(_UTC), zone)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
-    time = F.col(name)
-    # A margin of a day at both ends for time zones.
-    first, last = (F.lit(text).cast("timestamp") for text in ("0001-01-02 00:00:00", "9999-12-30 00:00:00"))
-    return F.when(time.between(first, last), time)
+
+def readable(times: pa.Array) -> pa.Array:
+    """Return the timestamps with null for those before the year 1 or after the year 9999."""
+    return pc.if_else(pc.and_(pc.greater_equal(times, _FIRST), pc.less_equal(times, _LAST)), times, None)
+
+
+def local_micros(times: pa.Array, zone: str) -> pa.Array:
+    """Return the microseconds since 1970-01-01 00:00 on the clocks of a time zone."""
+    if zone == "UTC":  # Needs no time zone database.
+        return times.cast(pa.int64())
+    return pc.local_timestamp(times.cast(pa.timestamp("us", zone))).cast(pa.int64())
+
+
+def local_times(times: pa.Array) -> pa.Array:
+    """Return timestamps as local times of their zone, without a zone."""
+    return local_micros(times, times.type.tz).cast(pa.timestamp("us"))
+
+
+def hours(times: pa.Array, zone: str) -> pa.Array:
+    """Return the start of the hour of each timestamp on the clocks of a time zone."""
+    local = local_micros(times, zone)
+    since_hour = pc.subtract(local, floored(local, HOUR))
+    return pc.subtract(times.cast(pa.int64()), since_hour).cast(_UTC).cast(pa.timestamp("us", zone))
+
+
+def floored(micros: pa.Array, step: int) -> pa.Array:
+    """Round numbers down to multiples of a step."""
+    return pc.subtract(pc.multiply(pc.divide(pc.add(micros, _SHIFT), step), step), _SHIFT)

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,7 +19,6 @@ from kafkalog_source import scan
 from spark_jobs import topic_profile
 from spark_jobs.audit.html import html_report
 from spark_jobs.audit.result import Profile
-from spark_jobs.audit.session_settings import settings_by_size
 from spark_jobs.audit.text import print_profile
 from spark_jobs.common.config import build, load
 from spark_jobs.topic_profile import Config, Output, Settings, main
@@ -51,6 +49,7 @@ def test_the_shipped_config_shows_the_defaults() -> None:
         ([str(SAMPLE), "--html", str(SAMPLE / "a.html")], "overlap"),
         ([str(SAMPLE), "--parquet", str(SAMPLE)], "overlap"),
         ([str(SAMPLE), "--plots", "-1"], "plots must not be negative"),
+        ([str(SAMPLE), "--time-zone", "Nowhere"], "time zone 'Nowhere' does not exist"),
         ([str(SAMPLE), "--option", "view=damage"], "sets the option view itself"),
         ([str(SAMPLE), "--option", "subscrib=a"], "Did you mean subscribe?"),
     ],
@@ -60,27 +59,6 @@ def test_what_makes_no_sense_is_exit_code_2(
 ) -> None:
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("size", "most", "partitions"),
-    [(0, 200, 1), (254 << 10, 200, 1), (32 << 20, 200, 1), (1 << 30, 200, 32), (1 << 40, 200, 200), (1 << 30, 8, 8)],
-)
-def test_a_small_input_gets_a_small_plan(size: int, most: int, partitions: int) -> None:
-    settings = settings_by_size(size, most)
-    assert settings.pop("spark.sql.shuffle.partitions") == str(partitions)
-    # Large inputs need what makes large plans fast.
-    assert set(settings.values()) == ({"false"} if size < 1 << 20 else set())
-
-
-def test_settings_of_the_config_file_win() -> None:
-    session, plan = SimpleNamespace(conf={"spark.sql.shuffle.partitions": "7"}), SimpleNamespace(bytes=1 << 40)
-    config = Config(spark={"spark.sql.adaptive.enabled": "true"})
-    assert topic_profile._by_size(session, config, plan) == {"spark.sql.shuffle.partitions": "7"}
-    plan.bytes = 0
-    assert "spark.sql.adaptive.enabled" not in topic_profile._by_size(session, config, plan)
-    config = Config(spark={"spark.sql.shuffle.partitions": "7"})
-    assert "spark.sql.shuffle.partitions" not in topic_profile._by_size(session, config, plan)
 
 
 def test_a_dry_run_reads_nothing_and_needs_no_spark(tmp_path: Path) -> None:
