@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["joined_runs", "missing_offsets", "run_of"]
+__all__ = ["RUN", "joined_runs", "missing_offsets", "run_of"]
 
 _SUMS = ("missing_inside_batches", "missing_between_batches", "missing_between_segments", "gaps")
-_RUN = pa.schema(
+RUN = pa.schema(
     [
         ("topic", pa.string()),
         ("partition", pa.int32()),
@@ -61,7 +61,7 @@ def run_of(batches: pa.Table, topic: str | None, partition: int | None, file: st
         # Offsets of Kafka 0.7 are byte positions.
         "is_unknown": batches["recordCount"].null_count > 0 or file.endswith(_FILE_07),
     }
-    return pa.Table.from_pylist([run], _RUN)
+    return pa.Table.from_pylist([run], RUN)
 
 
 def joined_runs(runs: pa.Table) -> pa.Table:
@@ -77,7 +77,7 @@ def joined_runs(runs: pa.Table) -> pa.Table:
             _join(before, run)
         else:
             joined.append(run)
-    return pa.Table.from_pylist(joined, _RUN)
+    return pa.Table.from_pylist(joined, RUN)
 
 
 def _join(run: dict[str, Any], following: dict[str, Any]) -> None:

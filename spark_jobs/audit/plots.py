@@ -13,6 +13,7 @@ from typing import Any
 from kafkalog_source.errors import printable
 from spark_jobs.audit.plot_times import Panel, time_panels
 from spark_jobs.audit.result import Profile, Row
+from spark_jobs.audit.times import DAY, MINUTE
 from spark_jobs.common.summary import size_text
 
 __all__ = ["Plot", "can_plot", "plots_of_topic", "topics_plot"]
@@ -20,6 +21,7 @@ __all__ = ["Plot", "can_plot", "plots_of_topic", "topics_plot"]
 # Distinguishable with colour blindness. The page shows them on white and, in its dark mode, the second ones on black.
 _BLUE, _ORANGE, _GREY, _LINE = "#1f5f99", "#b3541e", "#4b565d", "#e3e6e8"
 _DARK = {_BLUE: "#6cb0ec", _ORANGE: "#e8915c", _GREY: "#aab6be", _LINE: "#333c42"}
+_LIGHT = {colour: colour for colour in _DARK}
 _MOST_BARS = 200
 _LONGEST_NAME = 32
 _WIDTH = 5.6
@@ -103,13 +105,13 @@ def _times(name: str, rows: Sequence[Row]) -> Plot | None:
             _bytes_axis(line[0].yaxis, most)
     for axes, panel in zip(grid[-1], panels, strict=True):
         axes.set_xlim(*panel.bounds)
-        _time_axis(axes.xaxis, most=max(1, round(6 * panel.width / sum(widths))))
+        _time_axis(axes.xaxis, panel, most=int(6 * panel.width / sum(widths)))
     most_text = f"{_most(panels, 'records'):,} records" if is_counted else size_text(_most(panels, "bytes"))
     span = f"from {panels[0].starts[0]:%Y-%m-%d %H:%M:%S} to {panels[-1].starts[-1]:%Y-%m-%d %H:%M:%S}"
     words = f"Throughput of {name} {span}: at most {most_text} in an interval of one {step}."
     if step[0].isdigit():
         words = words.replace("of one ", "of ")
-    title = f"Throughput by {step}" + (", times without any left out" if len(panels) > 1 else "")
+    title = f"Throughput by {step}" + ("; long times without records are left out" if len(panels) > 1 else "")
     return Plot(_svg(figure), title, words)
 
 
@@ -203,10 +205,7 @@ def _svg(figure: Any) -> bytes:
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     colours = {light: f"--c{light[1:]}" for light in _DARK}
-    light, dark = (
-        "".join(f"{colours[name]}:{shown};" for name, shown in pairs)
-        for pairs in (zip(_DARK, _DARK, strict=True), _DARK.items())
-    )
+    light, dark = ("".join(f"{colours[name]}:{shown[name]};" for name in _DARK) for shown in (_LIGHT, _DARK))
     style = f"<style>:root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}</style>"
     text = re.sub("|".join(_DARK), lambda found: f"var({colours[found[0]]})", out.getvalue())
     return re.sub("(<svg [^>]*>)", lambda found: found[0] + style, text, count=1).encode()
@@ -221,9 +220,9 @@ def _bare(axes: Any) -> None:
 
 
 def _bytes_axis(axis: Any, largest: int) -> None:
-    """Set three to seven ticks, at multiples of a power of two."""
+    """Set two to four ticks, at multiples of a power of two."""
     ticker = import_module("matplotlib.ticker")
-    axis.set_major_locator(ticker.MultipleLocator(1 << max(largest.bit_length() - 3, 0)))
+    axis.set_major_locator(ticker.MultipleLocator(1 << max(largest.bit_length() - 2, 0)))
     axis.set_major_formatter(lambda value, _: size_text(int(value)).replace(".0", "") if value >= 0 else "")
 
 
@@ -233,9 +232,14 @@ def _counts_axis(axis: Any) -> None:
     axis.set_major_formatter(lambda value, _: f"{int(value):,}" if value >= 0 else "")
 
 
-def _time_axis(axis: Any, *, most: int) -> None:
-    """Label times, at most so many; the date of a whole axis is below it."""
-    dates = import_module("matplotlib.dates")
-    locator = dates.AutoDateLocator(minticks=min(most, 3), maxticks=max(2, most))
+def _time_axis(axis: Any, panel: Panel, *, most: int) -> None:
+    """Label times, at most so many; the date of a whole axis is below it. A narrow panel has only its date."""
+    dates, ticker = import_module("matplotlib.dates"), import_module("matplotlib.ticker")
+    if most < 2:
+        axis.set_major_locator(ticker.FixedLocator([dates.date2num(panel.starts[0])]))
+        time = "%H:%M:%S" if panel.step < MINUTE else "%H:%M" if panel.step < DAY else ""
+        axis.set_major_formatter(dates.DateFormatter(f"{time}\n%Y-%b-%d"))
+        return
+    locator = dates.AutoDateLocator(minticks=2, maxticks=most)
     axis.set_major_locator(locator)
     axis.set_major_formatter(dates.ConciseDateFormatter(locator))

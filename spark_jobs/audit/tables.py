@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.audit.distinct import estimates
 from spark_jobs.audit.mergeable import Tally, grouped
-from spark_jobs.audit.offsets import missing_offsets
+from spark_jobs.audit.offsets import RUN, missing_offsets
 from spark_jobs.audit.split import DAMAGE
 
 __all__ = ["profile_tables"]
@@ -44,6 +44,12 @@ _BATCHES = pa.schema(
     [
         *((name, pa.int64()) for name in _BATCH_COUNTS),
         *((name, pa.timestamp("us", "UTC")) for name in ("first_time", "last_time")),
+    ]
+)
+_PRODUCERS = pa.schema(
+    [
+        *(_FILE.field("topic"), _FILE.field("partition"), ("producer_id", pa.int64())),
+        *(("first_epoch", pa.int32()), ("last_epoch", pa.int32()), *_BATCHES),
     ]
 )
 _RECORD_COUNTS = (
@@ -97,15 +103,13 @@ class _Maker:
     def tables(self) -> dict[str, pa.Table]:
         partitions = self._of_places(_PLACE)
         producers = self._producers()
-        runs = self._tally.table("runs")
-        gaps = None if runs is None else missing_offsets(runs)
+        gaps = missing_offsets(_table(self._tally, "runs", RUN))
         topics = self._of_places(_TOPIC)
         counted = grouped(_with(partitions.select(_PLACE), partitions=_ones(partitions, "batches")), _PLACE)
         topics = _joined(topics, grouped(counted.drop_columns("partition"), _TOPIC), _TOPIC)
         topics = _joined(topics, _count(producers, _TOPIC, "producers"), _TOPIC)
-        if gaps is not None:
-            partitions = _joined(partitions, gaps, _PLACE)
-            topics = _joined(topics, _gaps_of_topics(gaps), _TOPIC)
+        partitions = _joined(partitions, gaps, _PLACE)
+        topics = _joined(topics, _gaps_of_topics(gaps), _TOPIC)
         if self._with_records:
             topics = _joined(topics, _percentiles(self.sizes), _TOPIC)
         hours = _table(self._tally, "hours", pa.schema([_FILE.field("topic"), _HOUR, *self._measures]))
@@ -173,9 +177,7 @@ class _Maker:
 
     def _producers(self) -> pa.Table:
         """Return a row for each topic and producer id."""
-        found = self._tally.table("producers")
-        if found is None:
-            return pa.table({"topic": pa.array([], pa.string()), "producer_id": pa.array([], pa.int64())})
+        found = _table(self._tally, "producers", _PRODUCERS)
         keys = ("topic", "producer_id")
         counted = grouped(_with(found, partitions=_ones(found)).drop_columns("partition"), keys)
         counts, first_time = _known(counted)

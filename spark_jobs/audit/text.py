@@ -74,7 +74,7 @@ def cell(row: Row, key: str, write: Callable[[Any], str]) -> str:
 def _is_unknown(row: Row, key: str) -> bool:
     """Return whether a null stands for a value that headers do not hold. Messages of format 0 have no timestamps."""
     if key == "first_time":
-        return row.get("last_time") is not None
+        return row.get("last_time") is not None and row.get("records") != 0
     return key in _LEARNED and bool(row.get("batches"))
 
 

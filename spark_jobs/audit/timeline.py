@@ -5,16 +5,14 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.audit.times import HOUR, SECOND, floored
+from spark_jobs.audit.times import DAY, HOUR, MINUTE, SECOND, floored
 
 __all__ = ["STEPS", "coarsened", "counted_by_time"]
 
-_DAY = 24 * HOUR
-_MINUTE = 60 * SECOND
 STEPS = (
     *(milliseconds * SECOND // 1000 for milliseconds in (1, 10, 100)),
-    *(SECOND, 5 * SECOND, 15 * SECOND, _MINUTE, 5 * _MINUTE, 15 * _MINUTE, HOUR, 6 * HOUR),
-    *(_DAY, 7 * _DAY, 28 * _DAY, 364 * _DAY, 3640 * _DAY, 36_400 * _DAY),
+    *(SECOND, 5 * SECOND, 15 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR),
+    *(DAY, 7 * DAY, 28 * DAY, 364 * DAY, 3640 * DAY, 36_400 * DAY),
 )
 """Lengths of intervals in microseconds. Each is a multiple of the one before it, so that intervals can be merged."""
 _MOST = 600

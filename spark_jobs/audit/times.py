@@ -7,15 +7,17 @@ from datetime import datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["HOUR", "SECOND", "floored", "hours", "is_zone", "local_micros", "local_times", "readable"]
+__all__ = ["DAY", "HOUR", "MINUTE", "SECOND", "floored", "hours", "is_zone", "local_micros", "local_times", "readable"]
 
 SECOND = 1_000_000
-HOUR = 3600 * SECOND
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
 _UTC = pa.timestamp("us", "UTC")
 # The years of Python's datetime, with a margin of a day at both ends for time zones.
 _FIRST, _LAST = (pa.scalar(time, pa.timestamp("us")).cast(_UTC) for time in (datetime(1, 1, 2), datetime(9999, 12, 30)))
 # Added before a division, which truncates, so that also times before 1970 are rounded down. A multiple of all steps.
-_SHIFT = 36_400 * 24 * HOUR * 100
+_SHIFT = 36_400 * DAY * 100
 
 
 def is_zone(zone: str) -> bool:

@@ -70,7 +70,9 @@ def _summary(profile: Profile) -> str:
     last = max((row["last_time"] for row in profile.topics if row.get("last_time")), default=None)
     if first is not None and last is not None:
         parts.append(f"from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}")
-    damage = "no damage" if not profile.damaged_regions else _counted(profile.damaged_regions, "damaged region")
+    damage = "no damage" if profile.depth == "records" else "no damage in headers"
+    if profile.damaged_regions:
+        damage = _counted(profile.damaged_regions, "damaged region")
     return f"{', '.join(parts)}; {damage}, {_missing(profile)}."
 
 

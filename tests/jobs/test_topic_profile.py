@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from kafkalog_source import scan
 from spark_jobs import topic_profile
 from spark_jobs.audit.html import html_report
 from spark_jobs.audit.result import Profile
+from spark_jobs.audit.style import SCRIPT
 from spark_jobs.audit.text import print_profile
 from spark_jobs.common.config import build, load
 from spark_jobs.topic_profile import Config, Output, Settings, main
@@ -29,6 +32,8 @@ SAMPLE = ROOT / "spark_jobs" / "sample" / "kafka-logs"
 JOB = ROOT / "spark_jobs" / "topic_profile.py"
 CONFIG = ROOT / "conf" / "topic_profile.toml"
 HOSTILE = "<img src=x onerror=alert(1)>&\"' $x$ \N{RIGHT-TO-LEFT OVERRIDE}"
+NEW_YEAR = 1_767_225_600
+"""2026-01-01, in seconds since 1970."""
 SECRET = b"nobody is to read this"
 
 
@@ -317,7 +322,11 @@ def parsed(page: str) -> ElementTree.Element:
 
 def assert_is_safe_and_accessible(page: str) -> None:
     root = parsed(page)
-    assert {each.tag for each in root.iter()} & {"script", "iframe", "object", "link", "form", "svg"} == set()
+    assert {each.tag for each in root.iter()} & {"iframe", "object", "link", "form", "svg"} == set()
+    (script,) = root.iter("script")
+    allowed = base64.b64encode(hashlib.sha256((script.text or "").encode()).digest()).decode()
+    assert (script.text, script.attrib) == (SCRIPT, {})
+    assert f"script-src 'sha256-{allowed}'\"" in page
     attributes = [(name, value) for each in root.iter() for name, value in each.attrib.items()]
     assert [name for name, _ in attributes if name.startswith("on")] == []
     ids = [value for name, value in attributes if name == "id"]
@@ -374,16 +383,16 @@ class TestPage:
         (topic,) = profile.topics
         topic.update({"records": None, "batches": 3, "gaps": None, "missing_inside_batches": None})
         topic.update({"first_time": None, "last_time": datetime(2026, 1, 1)})
-        for row in profile.hours:
-            row["records"] = None
+        for row in profile.timeline:
+            row.update(records=None, uncounted_batches=1)
         page = html_report(profile, plots=True)
         assert_is_safe_and_accessible(page)
         assert page.count(">unknown<") == 5  # records, also in the overview, both counts of offsets, the first time
         (image,) = (each.attrib["alt"] for each in parsed(page).iter("img") if "Throughput" in each.attrib["alt"])
         assert "records" not in image
-        assert "at most 22.5 KiB in the hour from 2026-01-01 23:00" in image
+        assert "from 2026-01-01 00:00:00 to 2026-01-01 23:00:00: at most 22.5 KiB in an interval of one hour" in image
         print_profile(profile)
-        assert capsys.readouterr().out.count("unknown") == 4
+        assert capsys.readouterr().out.count("unknown") == 5  # and in the verdict
         assert profile.as_dict()["totals"]["records"] is None
 
     def test_a_time_that_no_record_has_is_not_unknown(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -399,7 +408,7 @@ class TestPage:
     def test_hostile_names_of_topics_are_text(self) -> None:
         pytest.importorskip("matplotlib")
         profile = some_profile()
-        for rows in (profile.topics, profile.hours, profile.sizes, profile.partitions):
+        for rows in (profile.topics, profile.timeline, profile.sizes, profile.partitions):
             for row in rows:
                 row["topic"] = {"topic 0": HOSTILE, "topic 1": None}.get(row["topic"], row["topic"])
         profile.plotted = [row["topic"] for row in profile.topics]
@@ -414,13 +423,13 @@ class TestPage:
         profile.warnings, profile.skipped = [HOSTILE], [HOSTILE]
         profile.headers = [{"topic": HOSTILE, "name": HOSTILE, "records": 1, "occurrences": 1}]
         profile.damage = [{"topic": HOSTILE, "partition": 0, "file": HOSTILE, "reason": f"{HOSTILE}\n\x1b[31m"}]
-        for rows in (profile.topics, profile.hours, profile.sizes, profile.partitions):
+        for rows in (profile.topics, profile.timeline, profile.sizes, profile.partitions):
             for row in rows:
                 row["topic"] = HOSTILE
         profile.plotted = [HOSTILE]
         page = html_report(profile, plots=True)
         assert_is_safe_and_accessible(page)
-        assert "{" not in page.partition("</style>")[2]
+        assert "{" not in page.partition("</style>")[2].partition("<script>")[0]
         assert page.replace("\n", "").isprintable()
         shown = HOSTILE.replace("\N{RIGHT-TO-LEFT OVERRIDE}", "\\u202e")
         texts = [text for each in parsed(page).iter() for text in (each.text, each.tail) if text]
@@ -442,8 +451,9 @@ def some_profile(topics: int = 3) -> Profile:
         name = f"topic {number}"
         profile.topics.append({"topic": name, "bytes": (topics - number) << 20, "records": 5, "codecs": ["<x>"]})
         for hour in range(24):
-            time = datetime(2026, 1, 1, hour)
-            profile.hours.append({"topic": name, "hour": time, "records": hour, "bytes": 1000 * hour})
+            start = (NEW_YEAR + hour * 3600) * 1_000_000
+            counts = {"records": hour, "bytes": 1000 * hour}
+            profile.timeline.append({"topic": name, "step": 3600 * 1_000_000, "start": start, **counts})
         for size in (0, 1, 300, 70_000):
             profile.sizes.append({"topic": name, "of": "value", "size": size, "records": 9})
         for partition in range(3):
