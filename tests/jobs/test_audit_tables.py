@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -186,7 +186,7 @@ def test_headers_do_not_say_what_wrappers_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "Europe/Berlin", "+05:45", "America/St_Johns"])
 def test_hours_begin_on_the_clocks_of_the_zone(zone: str) -> None:
     assert is_zone(zone)
-    start = datetime(1969, 12, 30, tzinfo=timezone.utc)
+    start = datetime(1969, 12, 30, tzinfo=UTC)
     times = [start + timedelta(minutes=17 * number, days=step) for step in (0, 20_540) for number in range(300)]
     found = hours(pa.array([*times, None], pa.timestamp("us", "UTC")), zone).to_pylist()
     assert found.pop() is None
