@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["progress_of_tasks"]
 
 _SECONDS = 0.25
+_GROUP = "spark.jobGroup.id"
 
 
 @contextmanager
@@ -28,8 +29,9 @@ def progress_of_tasks(spark: SparkSession, verb: str) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress, TimeElapsedColumn
 
-    group = f"{verb}-{id(spark)}"
-    spark.sparkContext.setJobGroup(group, verb)
+    context, group = spark.sparkContext, f"{verb}-{id(spark)}"
+    before = context.getLocalProperty(_GROUP)
+    context.setLocalProperty(_GROUP, group)
     bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
     shown = bar.add_task(verb, total=None)
 
@@ -37,8 +39,11 @@ def progress_of_tasks(spark: SparkSession, verb: str) -> Iterator[None]:
         done, total = _tasks(spark, group)
         bar.update(shown, completed=done, total=total or None)
 
-    with bar, _repeated(update):
-        yield
+    try:
+        with bar, _repeated(update):
+            yield
+    finally:
+        context.setLocalProperty(_GROUP, before)
 
 
 @contextmanager
