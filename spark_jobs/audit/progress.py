@@ -43,7 +43,8 @@ def progress_of_tasks(spark: SparkSession, verb: str) -> Iterator[None]:
         with bar, _repeated(update):
             yield
     finally:
-        context.setLocalProperty(_GROUP, before)
+        # None removes it.
+        context.setLocalProperty(_GROUP, before)  # type: ignore[arg-type]
 
 
 @contextmanager

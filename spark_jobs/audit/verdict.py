@@ -81,7 +81,7 @@ def _missing(profile: Profile) -> str:
     if between:
         return f"{_counted(between, 'offset')} missing between segments"
     compacted = profile.total("missing_inside_batches") + profile.total("missing_between_batches")
-    if any(row.get("batches") and row.get("gaps") is None for row in profile.topics):
+    if any(row.get("batches") and row.get("gaps", 0) is None for row in profile.topics):
         return "missing offsets unknown"
     return (
         f"{_counted(compacted, 'offset')} without a record, as compaction leaves them"
