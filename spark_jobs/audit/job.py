@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kafkalog_source import Split
+from kafkalog_source import LimitError, Split
 from spark_jobs.audit.mergeable import Tally
 from spark_jobs.audit.split import Reads, tally_of
 
@@ -20,6 +20,10 @@ __all__ = ["tally_in_tasks"]
 
 _MOST_TASKS = 256
 """The driver holds the tables of all tasks at once. They hardly overlap, as a task reads neighbouring splits."""
+_MEMORY_REMEDY = (
+    "Raise spark.executor.pyspark.memory if it is set, run fewer tasks at once, or lower maxDecompressedBatchBytes so "
+    "that large batches are rejected"
+)
 _ROW = pa.schema([("name", pa.string()), ("content", pa.binary())])
 
 
@@ -53,7 +57,11 @@ def _task(parts: list[bytes], reads: Reads) -> Callable[[Iterator[pa.RecordBatch
     def run(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for rows in numbers:
             for number in rows["id"].to_pylist():
-                for name, content in tally_of(pickle.loads(parts[number]), reads).rows():
+                try:
+                    tally = tally_of(pickle.loads(parts[number]), reads)
+                except MemoryError as error:
+                    raise LimitError("a task ran out of memory", found=str(error), remedy=_MEMORY_REMEDY) from None
+                for name, content in tally.rows():
                     yield pa.RecordBatch.from_pydict({"name": [name], "content": [content]}, _ROW)
 
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafkalog_source import CorruptBatchError, scan
-from spark_jobs.audit.job import _parts
+from kafkalog_source import CorruptBatchError, LimitError, scan
+from spark_jobs.audit import job
 from spark_jobs.audit.mergeable import Tally
 from spark_jobs.audit.output import write_tables
 from spark_jobs.audit.split import tally_of
@@ -129,15 +130,23 @@ def test_any_splits_give_the_same_tables(case: str, fixture_case: FixtureCase) -
 
 
 def test_neighbouring_splits_go_to_one_task() -> None:
-    import pickle
-
     whole = scan("spark_jobs/sample/kafka-logs", minPartitions=9).splits()
     for tasks in (1, 2, 4, 100):
-        parts = [pickle.loads(part) for part in _parts(whole, tasks)]
+        parts = [pickle.loads(part) for part in job._parts(whole, tasks)]
         assert [split for part in parts for split in part] == whole
         assert len(parts) == min(tasks, len(whole))
         assert all(parts)
-    assert _parts([], 4) == []
+    assert job._parts([], 4) == []
+
+
+def test_a_task_without_memory_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: object) -> None:
+        raise MemoryError("malloc of size 8 failed")
+
+    monkeypatch.setattr(job, "tally_of", exhausted)
+    run = job._task([pickle.dumps([])], reads=None)  # type: ignore[arg-type]
+    with pytest.raises(LimitError, match=r"a task ran out of memory.*Raise spark.executor.pyspark.memory"):
+        list(run(iter([pa.RecordBatch.from_pydict({"id": [0]})])))
 
 
 def test_damage_is_the_same_however_it_is_found(fixture_case: FixtureCase) -> None:
