@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ DAY = 24 * HOUR
 _UTC = pa.timestamp("us", "UTC")
 # The years of Python's datetime, with a margin of a day at both ends for time zones.
 _FIRST, _LAST = (pa.scalar(time, pa.timestamp("us")).cast(_UTC) for time in (datetime(1, 1, 2), datetime(9999, 12, 30)))
+_OFFSET = re.compile(r"([+-])([01][0-9]|2[0-3]):([0-5][0-9])")
 # Added before a division, which truncates, so that also times before 1970 are rounded down. A multiple of all steps.
 _SHIFT = 36_400 * DAY * 100
 
@@ -26,7 +28,8 @@ def is_zone(zone: str) -> bool:
         local_micros(pa.array([0]).cast(_UTC), zone)
     except pa.ArrowInvalid:
         return False
-    return True
+    # For Arrow, no name is no zone.
+    return bool(zone)
 
 
 def readable(times: pa.Array) -> pa.Array:
@@ -36,9 +39,18 @@ def readable(times: pa.Array) -> pa.Array:
 
 def local_micros(times: pa.Array, zone: str) -> pa.Array:
     """Return the microseconds since 1970-01-01 00:00 on the clocks of a time zone."""
-    if zone == "UTC":  # Needs no time zone database.
-        return times.cast(pa.int64())
+    fixed = _fixed_offset(zone)
+    if fixed is not None:
+        return pc.add(times.cast(pa.int64()), fixed)
     return pc.local_timestamp(times.cast(pa.timestamp("us", zone))).cast(pa.int64())
+
+
+def _fixed_offset(zone: str) -> int | None:
+    """Return the offset of a zone without a name, and of UTC, which needs no time zone database."""
+    found = _OFFSET.fullmatch(zone)
+    if found is None:
+        return 0 if zone == "UTC" else None
+    return int(f"{found[1]}1") * (int(found[2]) * HOUR + int(found[3]) * MINUTE)
 
 
 def local_times(times: pa.Array) -> pa.Array:
