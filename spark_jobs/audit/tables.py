@@ -105,9 +105,8 @@ class _Maker:
         producers = self._producers()
         gaps = missing_offsets(_table(self._tally, "runs", RUN))
         topics = self._of_places(_TOPIC)
-        counted = grouped(_with(partitions.select(_PLACE), partitions=_ones(partitions, "batches")), _PLACE)
-        topics = _joined(topics, grouped(counted.drop_columns("partition"), _TOPIC), _TOPIC)
-        topics = _joined(topics, _count(producers, _TOPIC, "producers"), _TOPIC)
+        topics = _joined(topics, _count(partitions, _TOPIC, "partitions"), _TOPIC)
+        topics = _filled(_joined(topics, _count(producers, _TOPIC, "producers"), _TOPIC), "producers")
         partitions = _joined(partitions, gaps, _PLACE)
         topics = _joined(topics, _gaps_of_topics(gaps), _TOPIC)
         if self._with_records:
@@ -125,15 +124,9 @@ class _Maker:
 
     def _of_places(self, keys: Sequence[str]) -> pa.Table:
         """Return the statistics by topic, or by topic and partition."""
-        files = self._files
-        lists = files.filter(pc.is_valid(files["magic"])).sort_by(
-            [("magic", "ascending"), ("compression", "ascending")]
-        )
-        kinds = lists.group_by(list(keys), use_threads=False).aggregate(
-            [("magic", "distinct"), ("compression", "distinct")]
-        )
-        found = _joined(self._grouped_by(*keys), kinds.rename_columns([*keys, "magics", "codecs"]), keys)
-        found = self._finished(found)
+        found = self._finished(self._grouped_by(*keys))
+        for name, lists in (("magic", "magics"), ("compression", "codecs")):
+            found = _joined(found, _distinct(self._files, keys, name, lists), keys)
         sketches = self._tally.table("keys")
         if sketches is not None:
             found = _joined(found, estimates(sketches, tuple(keys)), keys)
@@ -263,11 +256,15 @@ def _with(table: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
     return table
 
 
-def _ones(table: pa.Table, known: str | None = None) -> pa.Array:
-    """Return 1 for each row, or for each where a column is not null."""
-    if known is not None:
-        return pc.is_valid(table[known]).cast(pa.int64())
+def _ones(table: pa.Table) -> pa.Array:
     return pa.repeat(pa.scalar(1, pa.int64()), len(table))
+
+
+def _distinct(table: pa.Table, keys: Sequence[str], column: str, name: str) -> pa.Table:
+    """Return the sorted distinct values of a column, without null, as lists by keys."""
+    in_order = table.filter(pc.is_valid(table[column])).sort_by(column)
+    found = in_order.group_by(list(keys), use_threads=False).aggregate([(column, "distinct")])
+    return found.rename_columns([*keys, name])
 
 
 def _count(table: pa.Table, keys: Sequence[str], name: str) -> pa.Table:

@@ -176,6 +176,7 @@ def test_a_file_of_nothing_but_damage_is_a_topic_without_batches(tmp_path: Path)
         lost = topics["lost",]
         assert (lost["batches"], lost["records"], lost["damaged_regions"]) == (0, 0, 1)
         assert lost["damaged_bytes"] == len(bad)
+        assert (lost["partitions"], lost["segments"], lost["producers"]) == (1, 0, 0)
         assert topics["sound",]["damaged_regions"] == 0
         assert [row["topic"] for row in tables["formats"].to_pylist()] == ["sound"]
 
@@ -190,6 +191,15 @@ def test_headers_do_not_say_what_wrappers_hold(tmp_path: Path) -> None:
     (deep,) = audited(tmp_path)["partitions"].to_pylist()
     assert [deep[name] for name in unknown[:-1]] == [3, 10, 0, 0]
     assert deep["first_time"] == datetime(1970, 1, 1, 0, 0, 5, tzinfo=ZoneInfo("UTC"))
+
+
+def test_codecs_and_formats_are_sorted(tmp_path: Path) -> None:
+    old = Wrapper([Message(offset=0, value=b"v", magic=0)], codec="snappy", offset=0, magic=0)
+    batches = [Batch(codec=codec, base_offset=place) for place, codec in enumerate(("lz4", "gzip"), 1)]
+    write_segment(partition_dir(tmp_path, "t"), [old, *batches])
+    for table in ("topics", "partitions"):
+        (row,) = audited(tmp_path)[table].to_pylist()
+        assert (row["magics"], row["codecs"]) == ([0, 2], ["gzip", "lz4", "snappy"])
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "Europe/Berlin", "+05:45", "-09:30", "America/St_Johns"])
