@@ -4,7 +4,7 @@ Each job has ``--help``, ``--dry-run``, and a config file under ``conf/`` that
 explains every key. The packages:
 
 - `common`: what all jobs share.
-- `audit`: tables, page and plots of `topic_profile`.
+- `audit`: tallies of the tasks, tables, page and plots of `topic_profile`.
 - `parquet`: rows, decoding and checkpoints of `log_to_parquet`.
 - `compacted`: moments and latest records of `compacted_table`.
 - `replay`: rows, target and resuming of `replay_to_kafka`.

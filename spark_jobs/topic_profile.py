@@ -5,12 +5,10 @@ sizes and number of keys and values, times, missing offsets, throughput by hour,
 headers, producers, damage. As tables on the terminal, as JSON, as one self-contained
 HTML page with plots, and as Parquet.
 
-Batches are read once for their headers, and once more for their records, without
-the values; ``--depth headers`` reads only headers. Topics with compressed messages of
-formats 0 and 1 are decoded once more, because the headers of these do not describe
-their content. Values that cannot be determined are shown as unknown, and are null in
-JSON and Parquet. Of the content of records, only the names of headers are reported,
-and these can be left out.
+One Spark job reads everything. Its tasks read splits into Arrow, without passing a record to Spark, and return
+tables that can be merged: the headers of batches, and once more their records, without the values;
+``--depth headers`` reads only headers. Values that cannot be determined are shown as unknown, and are null in JSON
+and Parquet. Of the content of records, only the names of headers are reported, and these can be left out.
 
 Run it with ``python -m spark_jobs.topic_profile`` or with ``spark-submit``;
 ``conf/topic_profile.toml`` explains the settings.
@@ -25,27 +23,30 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Any, Literal, get_args
 
+from kafkalog_source import Scan, scan
 from kafkalog_source.errors import counted
-from spark_jobs.audit.batches import BATCH_SCHEMA, WRAPPER_SCHEMA, BatchTables, with_wrappers, without_counts
+from spark_jobs.audit.batches import BATCH_COLUMNS
+from spark_jobs.audit.distinct import can_count_keys
 from spark_jobs.audit.html import html_report
+from spark_jobs.audit.job import tally_in_tasks
+from spark_jobs.audit.output import write_tables
 from spark_jobs.audit.plots import can_plot
-from spark_jobs.audit.records import RecordTables, record_schema
+from spark_jobs.audit.progress import progress_of_tasks
+from spark_jobs.audit.records import record_columns
 from spark_jobs.audit.result import Profile, collected
-from spark_jobs.audit.session_settings import settings_by_size
+from spark_jobs.audit.split import DAMAGE, Reads
 from spark_jobs.audit.tables import profile_tables
 from spark_jobs.audit.text import print_profile
+from spark_jobs.audit.times import is_zone
 from spark_jobs.common.config import ConfigError, refuse_output_over_input
 from spark_jobs.common.input import JobInput, input_with_flags
 from spark_jobs.common.plan import ReadPlan, print_plan
 from spark_jobs.common.reading import left_out_before_errors
 from spark_jobs.common.run import config_file, job_parser, run_job, with_given
-from spark_jobs.common.session import job_session, set_for_now
+from spark_jobs.common.session import job_session
 from spark_jobs.common.summary import print_json
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["Config", "main"]
 
@@ -53,8 +54,9 @@ Depth = Literal["records", "headers"]
 
 _NO_PLOTS = "matplotlib is not installed, so the report has no plots; install it with pip install 'kafkalog[report]'"
 _UNCOUNTED = "{} of formats 0 and 1 whose records were not read: headers do not hold their number, so it is unknown"
-_CHOOSING = ("subscribe", "assign", "places", "offsets")
-"""Parts of the names of options that select topics, or refer to them."""
+_NO_KEYS = (
+    "datasketches is not installed, so distinct keys are not counted; install it with pip install 'kafkalog[report]'"
+)
 # An audit reports what ends other reads, and continues.
 _DEFAULT_OPTIONS = {"mode": "PERMISSIVE", "failOnDataLoss": "false"}
 
@@ -138,6 +140,8 @@ def _config(flags: argparse.Namespace) -> Config:
         raise ConfigError("plots must not be negative, and most_rows must be at least 1")
     if source.option("view", "records") != "records":
         raise ConfigError("the audit sets the option view itself; remove it")
+    if not is_zone(settings.time_zone):
+        raise ConfigError(f"time zone {settings.time_zone!r} does not exist; give a name such as Europe/Berlin, or UTC")
     for place in filter(None, (output.html, output.parquet)):
         refuse_output_over_input(source.paths, place)
     return Config(source, output, settings, config.spark)
@@ -158,19 +162,8 @@ def _run(config: Config, plan: ReadPlan) -> Profile:
         warnings=list(plan.warnings),
         skipped=list(plan.skipped),
     )
-    settings = {"spark.sql.session.timeZone": config.profile.time_zone}
     started = time.monotonic()
-    with job_session("topic_profile", settings, at_start=config.spark) as spark:
-        kept: list[DataFrame] = []
-        try:
-            with (
-                set_for_now(spark, _by_size(spark, config, plan)),
-                left_out_before_errors(spark, config.input, "topic_profile"),
-            ):
-                _fill(profile, spark, config, kept)
-        finally:
-            for frame in kept:
-                frame.unpersist()
+    _fill(profile, config, plan)
     profile.seconds = round(time.monotonic() - started, 3)
     uncounted = profile.total("uncounted_batches")
     if uncounted:
@@ -178,69 +171,51 @@ def _run(config: Config, plan: ReadPlan) -> Profile:
     return profile
 
 
-def _by_size(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[str, str]:
-    """Settings for an input of this size; what the config file sets itself stays as it is."""
-    most = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
-    settings = settings_by_size(plan.bytes, most)
-    return {name: value for name, value in settings.items() if name not in config.spark}
+def _fill(profile: Profile, config: Config, plan: ReadPlan) -> None:
+    """Read the input, write the tables as Parquet if configured, and put their rows into the profile."""
+    largest = sorted(plan.topics, key=lambda topic: -topic.bytes)[: config.profile.plots]
+    reads = _reads(config, tuple(topic.topic for topic in largest))
+    with_records = reads.records is not None
+    if with_records and config.profile.distinct_keys and not reads.distinct_keys:
+        profile.warnings.append(_NO_KEYS)
+    # The job has a bar of its own.
+    at_start = {"spark.ui.showConsoleProgress": "false", **config.spark}
+    with (
+        job_session("topic_profile", at_start=at_start) as spark,
+        left_out_before_errors(spark, config.input, "topic_profile"),
+        progress_of_tasks(spark, "Audit"),
+    ):
+        tally = tally_in_tasks(spark, reads.batches.splits(), reads)
+    tables = profile_tables(tally, zone=reads.zone, with_records=with_records, header_names=reads.header_names)
+    if config.output.parquet:
+        write_tables(tables, config.output.parquet, config.output.compression)
+    timeline = tally.table("timeline")
+    tables |= {} if timeline is None else {"timeline": timeline}
+    collected(profile, tables, plotted=reads.plotted, most_rows=config.profile.most_rows)
 
 
-def _fill(profile: Profile, spark: SparkSession, config: Config, kept: list[DataFrame]) -> None:
-    """Make the tables, write them as Parquet if configured, and put their rows into the profile."""
-    tables = {name: table.persist() for name, table in _tables(spark, config, kept).items()}
-    kept.extend(tables.values())
-    for name, table in tables.items():
-        if config.output.parquet:
-            writer = table.write.mode("overwrite").option("compression", config.output.compression)
-            writer.parquet(os.path.join(config.output.parquet, name))
-    collected(profile, tables, plots=config.profile.plots, most_rows=config.profile.most_rows)
-
-
-def _tables(spark: SparkSession, config: Config, kept: list[DataFrame]) -> dict[str, DataFrame]:
-    """Return all tables; frames that are read several times are persisted, and added to `kept`."""
-    source = config.input
+def _reads(config: Config, plotted: tuple[str | None, ...]) -> Reads:
+    settings, source = config.profile, config.input
+    with_records = settings.depth == "records"
+    with_keys = with_records and settings.distinct_keys and can_count_keys()
     # Only with depth=headers are headers used without verifying their checksums.
-    verify = str(config.profile.depth == "records").lower()
-    view = {"view": "batches", "verifyChecksums": source.option("verifyChecksums", verify)}
-    headers = source.with_options(view).frame(spark, BATCH_SCHEMA).persist()
-    kept.append(headers)
-    if config.profile.depth == "headers":
-        batches = BatchTables(headers)
-        return profile_tables(batches, None, batches.damage())
-    batches = BatchTables(_completed(spark, source, headers, kept))
-    read = source.frame(spark, record_schema(keys=config.profile.distinct_keys))
-    records = RecordTables(read, header_names=config.profile.header_names)
-    kept.append(records.all)
-    tables = profile_tables(batches, records, _damage(spark, source, batches, records))
-    if not config.profile.header_names:
-        del tables["headers"]
-    return tables
+    verify = source.option("verifyChecksums", str(with_records).lower())
+    # With other modes, rows do not show damage.
+    needs_view = with_records and source.option("mode", "").upper() not in ("PERMISSIVE", "FAILFAST")
+    return Reads(
+        batches=_scan(source.with_options({"view": "batches", "verifyChecksums": verify}), BATCH_COLUMNS),
+        records=_scan(source, record_columns(keys=with_keys)) if with_records else None,
+        damage=_scan(source.with_options({"view": "damage"}), DAMAGE.names) if needs_view else None,
+        zone=settings.time_zone,
+        header_names=settings.header_names,
+        distinct_keys=with_keys,
+        plotted=plotted,
+    )
 
 
-def _completed(spark: SparkSession, source: JobInput, headers: DataFrame, kept: list[DataFrame]) -> DataFrame:
-    """Complete headers that do not describe their content from the records; without any, no record is read."""
-    topics = [row["topic"] for row in without_counts(headers).select("topic").distinct().collect()]
-    if not topics:
-        return headers
-    chooses = any(word in name.lower() for name in source.options for word in _CHOOSING)
-    if not chooses and None not in topics:
-        source = source.with_options({"subscribe": ",".join(topics)})
-    completed = with_wrappers(headers, source.frame(spark, WRAPPER_SCHEMA)).persist()
-    kept.append(completed)
-    return completed
-
-
-def _damage(spark: SparkSession, source: JobInput, batches: BatchTables, records: RecordTables) -> DataFrame:
-    """Return the damaged regions. Only if there are any, all bytes are read once more to locate them."""
-    from pyspark.sql import functions as F
-
-    columns = batches.damage().columns
-    (found,) = records.table("topics").agg(F.sum("damaged_regions")).collect()
-    # With other modes, the records do not show damage.
-    if not found[0] and source.option("mode", "").upper() in ("PERMISSIVE", "FAILFAST"):
-        return batches.damage().limit(0)
-    view = source.with_options({"view": "damage"}).frame(spark)
-    return view.where("kind <> 'torn'").select(*columns)
+def _scan(source: JobInput, columns: Sequence[str]) -> Scan:
+    options: dict[str, Any] = dict(source.options)
+    return scan(list(source.paths), columns=columns, **options)
 
 
 def _write_html(profile: Profile, config: Config) -> None:

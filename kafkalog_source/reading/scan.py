@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from functools import cached_property
@@ -18,11 +19,12 @@ from kafkalog_source.reading.conversions import to_duckdb, to_pandas, to_polars
 from kafkalog_source.reading.counting import count_by_headers, countable_columns
 from kafkalog_source.reading.decoding import check_decode, decoded, types_of
 from kafkalog_source.reading.lost import losses_of
+from kafkalog_source.reading.read import read_split
 from kafkalog_source.reading.rows import first_values, read_rows
 from kafkalog_source.reading.summary import summary_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import duckdb
     import pandas as pd
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from kafkalog_source.partition.splits import Split
     from kafkalog_source.reporting.losses import Loss
 
+_log = logging.getLogger("kafkalog")
 _PIECE_BYTES = 16 << 20
 """Approximate size of the pieces that threads take, small enough for all threads to end at about the same time."""
 
@@ -125,6 +128,31 @@ class Scan:
     def splits(self) -> list[Split]:
         """Plan the splits that Spark would run as tasks."""
         return self._plan().splits
+
+    def read_split(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """Read one of `splits()`, in this process or in another one: scans and splits can be pickled.
+
+        Parameters
+        ----------
+        split : Split
+            Of this scan, or of one with the same paths and options; its columns may differ, and its view may be another
+            one of ``records``, ``batches`` and ``damage``.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            About 1 MiB of rows of `schema`, each from a single file. What is left out is logged; `report()` does not
+            cover it.
+
+        Raises
+        ------
+        KafkaLogError
+            If a file is damaged, cannot be read, or no longer has the planned offsets.
+        """
+        rows = read_split(split, self._options, self._columns)
+        if not self._decode:
+            return rows
+        return decoded(rows, self._decode, self.schema, lambda text: _log.warning("kafkalog: %s", text))
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Read the rows as a stream of Arrow batches of about 1 MiB.

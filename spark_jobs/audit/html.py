@@ -1,11 +1,12 @@
-"""The audit as one self-contained HTML page: no scripts, no network, embedded plots.
+"""The audit as one self-contained HTML page: no network, embedded plots, and one script, which sorts tables.
 
-Every name that comes from a disk is escaped, and the page forbids itself to load anything.
+Every name that comes from a disk is escaped, and the page forbids itself to load anything or to run another script.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import Any
@@ -13,42 +14,17 @@ from typing import Any
 from kafkalog_source.errors import printable
 from spark_jobs.audit.plots import Plot, plots_of_topic, topics_plot
 from spark_jobs.audit.result import Profile, Row
+from spark_jobs.audit.style import SCRIPT, STYLE
 from spark_jobs.audit.text import SECTIONS, Section, cell, topic_text
+from spark_jobs.audit.verdict import verdict_of
 from spark_jobs.common.summary import size_text
 
 __all__ = ["html_report"]
 
-_TEXT_COLUMNS = frozenset({"topic", "compression", "codecs", "magics", "name", "file", "reason"})
+_HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{_HASH}'"
 
-_STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-  color: #1c2429; background: #fff; max-width: 76rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem; }
-h2 { font-size: 1.2rem; margin: 2.5rem 0 .25rem; padding-top: .75rem; border-top: 1px solid #d9dee1; }
-h3 { font-size: 1rem; margin: 1.75rem 0 .25rem; overflow-wrap: anywhere; }
-p { margin: .25rem 0 .75rem; max-width: 50rem; color: #46525a; }
-nav ul { list-style: none; padding: 0; margin: 1rem 0 0; display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
-a { color: #1f5f99; }
-dl.totals { display: flex; flex-wrap: wrap; gap: .75rem 2.25rem; margin: 1.25rem 0; }
-dl.totals div { min-width: 6rem; }
-dl.totals dt { color: #46525a; font-size: .85rem; }
-dl.totals dd { margin: 0; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
-.table { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .9rem .3rem 0; text-align: right; vertical-align: top; white-space: nowrap; }
-thead th { border-bottom: 1px solid #9aa5ac; font-weight: 600; vertical-align: bottom; white-space: normal; }
-tbody tr + tr > * { border-top: 1px solid #e9edef; }
-th.text, td.text { text-align: left; }
-td.long, th.long { white-space: normal; overflow-wrap: anywhere; min-width: 9rem; max-width: 26rem; }
-tbody th { font-weight: 400; text-align: left; }
-figure { margin: .5rem 0 1.25rem; }
-figcaption { font-size: .85rem; font-weight: 600; color: #46525a; margin-bottom: .25rem; }
-figure img { width: 100%; max-width: 48rem; height: auto; display: block; }
-ul.notes { padding-left: 1.2rem; overflow-wrap: anywhere; }
-.bad { color: #9c2b1f; }
-@media print { body { max-width: none; } h2 { break-after: avoid; } figure { break-inside: avoid; } }
-""".strip()
+_TEXT_COLUMNS = frozenset({"topic", "compression", "codecs", "magics", "name", "file", "reason"})
 
 
 def html_report(profile: Profile, *, plots: bool) -> str:
@@ -72,19 +48,21 @@ def html_report(profile: Profile, *, plots: bool) -> str:
             '<html lang="en">',
             "<head>",
             '<meta charset="utf-8"/>',
-            '<meta http-equiv="Content-Security-Policy" '
-            "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"/>",
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"/>',
             '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
             "<title>Audit of Kafka's log directories</title>",
-            f"<style>\n{_STYLE}\n</style>",
+            f"<style>\n{STYLE}\n</style>",
             "</head>",
             "<body>",
-            *_head(profile, sections, plots=plots),
+            *_head(profile),
             "<main>",
+            *_verdict(profile),
             *_overview(profile, plots=plots),
+            *_contents(profile, sections, plots=plots),
             *(line for number, section in enumerate(sections) for line in _section(profile, section, number)),
             *(_plots(profile) if plots else ()),
             "</main>",
+            f"<script>{SCRIPT}</script>",
             "</body>",
             "</html>",
             "",
@@ -92,17 +70,33 @@ def html_report(profile: Profile, *, plots: bool) -> str:
     )
 
 
-def _head(profile: Profile, sections: Sequence[Section], *, plots: bool) -> Iterator[str]:
+def _head(profile: Profile) -> Iterator[str]:
     yield "<header>"
     yield "<h1>Audit of Kafka's log directories</h1>"
     read = "Headers of batches and records were read" if profile.depth == "records" else "Only headers were read"
     yield f"<p>{_text(', '.join(profile.input))}. {read}; times are in {_text(profile.time_zone)}.</p>"
+    yield "</header>"
+
+
+def _verdict(profile: Profile) -> Iterator[str]:
+    verdict = verdict_of(profile)
+    bad = "" if verdict.state in ("sound", "empty") else " bad"
+    yield f'<section class="verdict{bad}" aria-label="Verdict">'
+    yield f"<p><strong>{verdict.state.capitalize()}.</strong> {_text(verdict.summary)}</p>"
+    if verdict.findings:
+        yield f"<ul>{''.join(f'<li>{_text(finding)}</li>' for finding in verdict.findings)}</ul>"
+    if verdict.commands:
+        commands = "\n".join(map(_text, verdict.commands))
+        yield f"<p>What to run next:</p><pre><code>{commands}</code></pre>"
+    yield "</section>"
+
+
+def _contents(profile: Profile, sections: Sequence[Section], *, plots: bool) -> Iterator[str]:
     links = [(f"section-{number}", section.title) for number, section in enumerate(sections)]
     links += [("plots", "Topics one by one")] if plots and profile.plotted else []
     yield '<nav aria-label="Sections"><ul>'
     yield from (f'<li><a href="#{target}">{_text(title)}</a></li>' for target, title in links)
     yield "</ul></nav>"
-    yield "</header>"
 
 
 def _overview(profile: Profile, *, plots: bool) -> Iterator[str]:
@@ -152,7 +146,7 @@ def _row(row: Row, columns: Sequence[tuple[str, str, Callable[[Any], str]]]) -> 
     for place, (_, key, write) in enumerate(columns):
         text = cell(row, key, write)
         tag = 'th scope="row"' if place == 0 else "td"
-        cells.append(f"<{tag}{_class(key)}>{_text(text)}</{tag.split()[0]}>")
+        cells.append(f"<{tag}{_class(key)}{_sort_key(row[key])}>{_text(text)}</{tag.split()[0]}>")
     return f"<tr>{''.join(cells)}</tr>"
 
 
@@ -160,6 +154,11 @@ def _class(key: str) -> str:
     if key in ("topic", "name", "file", "reason"):
         return ' class="text long"'
     return ' class="text"' if key in _TEXT_COLUMNS else ""
+
+
+def _sort_key(value: object) -> str:
+    """Return the attribute by which a number is sorted; other values are sorted by their text."""
+    return f' data-value="{value}"' if isinstance(value, int | float) else ""
 
 
 def _plots(profile: Profile) -> Iterator[str]:
@@ -173,7 +172,7 @@ def _plots(profile: Profile) -> Iterator[str]:
     for topic in profile.plotted:
         yield f"<h3>{_text(topic_text(topic))}</h3>"
         pictures = plots_of_topic(profile, topic)
-        yield from (_figure(picture) for picture in pictures)
+        yield f'<div class="plots">{"".join(map(_figure, pictures))}</div>'
         if not pictures:
             yield "<p>No plots: no record has a timestamp, and there is one partition.</p>"
     yield "</section>"

@@ -1,180 +1,91 @@
-"""Statistics of records, made in one pass with several groupings."""
+"""Statistics of the records in one Arrow batch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from spark_jobs.audit.times import readable_time
+from spark_jobs.audit.mergeable import grouped
+from spark_jobs.audit.times import hours, readable
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-__all__ = ["RecordTables", "record_schema"]
-
-_GROUPED = ("topic", "partition", "hour", "compression", "magic", "value_bucket", "key_bucket", "header_names")
-_SETS = {
-    "topics": ("topic",),
-    "partitions": ("topic", "partition"),
-    "hours": ("topic", "hour"),
-    "codecs": ("topic", "compression"),
-    "formats": ("topic", "magic"),
-    "value_sizes": ("topic", "value_bucket"),
-    "key_sizes": ("topic", "key_bucket"),
-    "headers": ("topic", "header_names"),
-}
-"""The grouping columns of each table. All aggregates are numbers, so that groups stay small."""
+__all__ = ["header_names", "record_cells", "record_columns", "sizes", "wrappers"]
 
 _EXACT_BELOW = 256
 """Smaller sizes are counted exactly; larger ones are grouped by their first eight bits."""
-_KEY_COUNT_ERROR = 0.02
 
 
-def record_schema(*, keys: bool) -> str:
-    """Return the columns of records that the tables need; values are never among them."""
-    columns = (
-        "topic string, partition int, timestamp timestamp, headers array<struct<key:string,value:binary>>,"
-        " magic int, compression string, keySize int, valueSize int, isTransactional boolean, _corrupt_record string"
+def record_columns(*, keys: bool) -> list[str]:
+    """Return the columns that are read; values are never among them."""
+    place = ["topic", "partition", "file", "batchPosition", "offset", "timestamp", "magic", "compression"]
+    columns = [*place, "headers", "keySize", "valueSize", "isTransactional", "_corrupt_record"]
+    return [*columns, "key"] if keys else columns
+
+
+def record_cells(records: pa.RecordBatch, zone: str) -> pa.Table:
+    """Count records by codec, format and hour."""
+    times = readable(records["timestamp"])
+    table = pa.table(
+        {
+            "magic": records["magic"],
+            "compression": records["compression"],
+            "hour": hours(times, zone),
+            "records": pa.repeat(pa.scalar(1, pa.int64()), len(records)),
+            "key_bytes": records["keySize"],
+            "value_bytes": records["valueSize"],
+            "header_bytes": _header_bytes(records["headers"]),
+            "records_with_headers": _as_counts(pc.greater(pc.list_value_length(records["headers"]), 0)),
+            "null_keys": _as_counts(pc.is_null(records["keySize"])),
+            "tombstones": _as_counts(pc.is_null(records["valueSize"])),
+            "transactional_records": _as_counts(records["isTransactional"]),
+            **{f"{kind}_{end}": records[f"{kind}Size"] for kind in ("key", "value") for end in ("min", "max")},
+            "first_record_time": times,
+            "last_record_time": times,
+        }
     )
-    return f"{columns}, key binary" if keys else columns
+    return grouped(table, ("magic", "compression", "hour"))
 
 
-class RecordTables:
-    """The tables that need a pass over all records.
-
-    Parameters
-    ----------
-    records : DataFrame
-        With the columns of `record_schema`.
-    header_names : bool
-        Whether to count header names.
-    """
-
-    def __init__(self, records: DataFrame, *, header_names: bool) -> None:
-        from pyspark.sql import functions as F
-
-        prepared = _prepared(records, header_names=header_names)
-        sets: list[list[Column | str]] = [list(names) for names in _SETS.values()]
-        grouped = prepared.groupingSets(sets, *_GROUPED)
-        counted = grouped.agg(F.grouping_id().alias("grouping"), *_counts("key_hash" in prepared.columns))
-        self.all = counted.persist()
-        """The groups of all tables, persisted so that records are read only once."""
-
-    def table(self, name: str) -> DataFrame:
-        """Return the groups of one table: its grouping columns and the aggregates."""
-        wanted = _SETS[name]
-        aside = [column for column in _GROUPED if column not in wanted]
-        return self.all.where(f"grouping = {_grouping_of(wanted)}").drop("grouping", *aside)
-
-    def headers(self) -> DataFrame:
-        """A row for each topic and header name: the number of records with it, and of its occurrences."""
-        from pyspark.sql import functions as F
-
-        listed = self.table("headers").where("header_names IS NOT NULL")
-        name = F.explode(F.array_distinct("header_names")).alias("name")
-        named = listed.select("topic", "records", name, "header_names")
-        times = F.size(F.filter("header_names", lambda each: each == F.col("name")))
-        return named.groupBy("topic", "name").agg(
-            F.sum("records").alias("records"), F.sum(F.col("records") * times).alias("occurrences")
-        )
-
-    def sizes(self) -> DataFrame:
-        """A row for each topic, key or value, and size: the number of records."""
-        from pyspark.sql import functions as F
-
-        pieces = [
-            self.table(f"{kind}_sizes")
-            .where(f"{kind}_bucket IS NOT NULL")
-            .select("topic", F.lit(kind).alias("of"), F.col(f"{kind}_bucket").alias("size"), "records")
-            for kind in ("key", "value")
-        ]
-        return pieces[0].unionAll(pieces[1])
-
-    def percentiles(self) -> DataFrame:
-        """A row for each topic: the median and the 99th percentile of the sizes of keys and values."""
-        from pyspark.sql import functions as F
-
-        found = self.sizes().groupBy("topic")
-        wanted = []
-        for kind in ("key", "value"):
-            for name, share in (("median", 0.5), ("p99", 0.99)):
-                size = f"CASE WHEN of = '{kind}' THEN size END"
-                wanted.append(F.expr(f"round(percentile({size}, {share}D, records))").cast("long"))
-                wanted[-1] = wanted[-1].alias(f"{kind}_{name}")
-        return found.agg(*wanted)
+def _as_counts(flags: pa.Array) -> pa.Array:
+    return pc.fill_null(flags, fill_value=False).cast(pa.int64())
 
 
-def _grouping_of(columns: Sequence[str]) -> int:
-    """Return the ``grouping_id()`` of columns: a bit for each column that is not grouped by, the first one highest."""
-    bits = ["0" if name in columns else "1" for name in _GROUPED]
-    return int("".join(bits), 2)
+def _header_bytes(headers: pa.ListArray) -> pa.Array:
+    """Return the bytes of names and values of the headers of each record."""
+    if not len(headers.values):
+        return pa.repeat(pa.scalar(0, pa.int64()), len(headers))
+    names, values = headers.values.field("key"), headers.values.field("value")
+    sizes = pc.add(pc.binary_length(names), pc.fill_null(pc.binary_length(values), 0)).cast(pa.int64())
+    up_to = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(sizes)])
+    ends = up_to.take(headers.offsets)
+    return pc.subtract(ends[1:], ends[:-1])
 
 
-def _prepared(records: DataFrame, *, header_names: bool) -> DataFrame:
-    """Return the columns of each record that are aggregated."""
-    from pyspark.sql import functions as F
+def header_names(headers: pa.ListArray) -> pa.Table:
+    """Count header names: the records that have each, and its occurrences."""
+    names = pc.list_flatten(headers)
+    table = pa.table({"name": names.field("key"), "record": pc.list_parent_indices(headers)})
+    found = table.group_by("name", use_threads=False).aggregate([("record", "count_distinct"), ("record", "count")])
+    return found.rename_columns(["name", "records", "occurrences"])
 
-    header_bytes = F.aggregate(
-        "headers",
-        F.lit(0).cast("long"),
-        lambda total, each: total + F.octet_length(each["key"]) + F.coalesce(F.octet_length(each["value"]), F.lit(0)),
+
+def sizes(sizes: pa.Array) -> pa.Table:
+    """Count sizes of keys or values, rounded down to their first eight bits: an error of less than 1 in 128."""
+    known = sizes.drop_null().cast(pa.int64())
+    exponents = pc.floor(pc.log2(pc.max_element_wise(known, 1).cast(pa.float64()))).cast(pa.int64())
+    shifts = pc.max_element_wise(pc.subtract(exponents, 7), 0)
+    coarse = pc.shift_left(pc.shift_right(known, shifts), shifts)
+    counts = pc.value_counts(pc.if_else(pc.less(known, _EXACT_BELOW), known, coarse))
+    return pa.table({"size": counts.field("values"), "records": counts.field("counts")})
+
+
+def wrappers(records: pa.RecordBatch) -> pa.Table | None:
+    """Return what compressed messages of formats 0 and 1 hold: number, first offset and first time of their records."""
+    is_inside = pc.and_(pc.less(records["magic"], 2), pc.not_equal(records["compression"], "none"))
+    if not pc.any(is_inside).as_py():
+        return None
+    inside = pa.table({name: records[name] for name in ("file", "batchPosition", "offset")}).append_column(
+        "timestamp", readable(records["timestamp"])
     )
-    names = F.transform("headers", lambda each: each["key"]) if header_names else F.lit(None).cast("array<string>")
-    hashed = [F.xxhash64("key").alias("key_hash")] if "key" in records.columns else []
-    time = readable_time("timestamp")
-    return records.select(
-        "topic",
-        "partition",
-        time.alias("timestamp"),
-        "compression",
-        "magic",
-        "isTransactional",
-        "keySize",
-        "valueSize",
-        F.date_trunc("hour", time).alias("hour"),
-        _bucket("valueSize").alias("value_bucket"),
-        _bucket("keySize").alias("key_bucket"),
-        names.alias("header_names"),
-        F.coalesce(F.size("headers"), F.lit(0)).alias("header_count"),
-        F.coalesce(header_bytes, F.lit(0)).alias("header_size"),
-        F.col("_corrupt_record").isNull().alias("is_record"),
-        F.get_json_object("_corrupt_record", "$.size").cast("long").alias("damaged_size"),
-        *hashed,
-    )
-
-
-def _bucket(size: str) -> Column:
-    """Round a size down to its first eight bits, an error of less than 1 in 128."""
-    from pyspark.sql import functions as F
-
-    step = F.pow(F.lit(2.0), F.floor(F.log2(size)) - 7)
-    coarse = (F.floor(F.col(size) / step) * step).cast("int")
-    return F.when(F.col(size) < _EXACT_BELOW, F.col(size)).otherwise(coarse)
-
-
-def _counts(has_keys: bool) -> list[Column]:
-    from pyspark.sql import functions as F
-
-    is_record = F.col("is_record")
-    distinct = F.first(F.lit(None).cast("long"))
-    if has_keys:
-        distinct = F.approx_count_distinct(F.when(F.col("keySize").isNotNull(), F.col("key_hash")), _KEY_COUNT_ERROR)
-    return [
-        F.count_if(is_record).alias("records"),
-        F.coalesce(F.sum("keySize"), F.lit(0)).alias("key_bytes"),
-        F.coalesce(F.sum("valueSize"), F.lit(0)).alias("value_bytes"),
-        F.coalesce(F.sum("header_size"), F.lit(0)).alias("header_bytes"),
-        F.count_if(is_record & (F.col("header_count") > 0)).alias("records_with_headers"),
-        F.count_if(is_record & F.col("keySize").isNull()).alias("null_keys"),
-        F.count_if(is_record & F.col("valueSize").isNull()).alias("tombstones"),
-        F.count_if(is_record & F.col("isTransactional")).alias("transactional_records"),
-        F.min("keySize").alias("key_min"),
-        F.max("keySize").alias("key_max"),
-        F.min("valueSize").alias("value_min"),
-        F.max("valueSize").alias("value_max"),
-        F.min("timestamp").alias("first_time"),
-        F.max("timestamp").alias("last_time"),
-        distinct.alias("distinct_keys"),
-        F.count_if(~is_record).alias("damaged_regions"),
-        F.coalesce(F.sum("damaged_size"), F.lit(0)).alias("damaged_bytes"),
-    ]
+    groups = inside.filter(is_inside).group_by(["file", "batchPosition"], use_threads=False)
+    found = groups.aggregate([("offset", "count"), ("offset", "min"), ("timestamp", "min")])
+    return found.rename_columns(["file", "batchPosition", "recordCount", "batchBaseOffset", "firstTimestamp"])

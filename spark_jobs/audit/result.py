@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+import pyarrow.compute as pc
 
-__all__ = ["Profile", "Row", "collected", "largest_topics"]
+from spark_jobs.audit.times import local_times
+
+__all__ = ["Profile", "Row", "collected"]
 
 Row = dict[str, Any]
 
 _MOST = {"codecs": 10_000, "formats": 10_000, "partitions": 10_000, "topics": 10_000, "damage": 1_000}
 """The most rows that are kept of a table; Parquet has all."""
+_ONLY_PLOTTED = ("hours", "sizes", "timeline")
 
 
 @dataclass
@@ -35,10 +38,12 @@ class Profile:
     warnings, skipped : list of str
     topics, partitions, codecs, formats, hours, sizes, headers, producers, damage : list of dict
         The rows of the tables, the largest first.
+    timeline : list of dict
+        Bytes and records by topic and interval: ``start`` and ``step``, both in microseconds, as `timeline` makes them.
     cut : dict of str to int
         Number of rows of the tables that were cut.
     plotted : list of str or None
-        The topics in `hours` and `sizes`, the largest first.
+        The topics in `hours`, `sizes` and `timeline`, the largest first.
     """
 
     input: list[str]
@@ -54,6 +59,7 @@ class Profile:
     codecs: list[Row] = field(default_factory=list)
     formats: list[Row] = field(default_factory=list)
     hours: list[Row] = field(default_factory=list)
+    timeline: list[Row] = field(default_factory=list)
     sizes: list[Row] = field(default_factory=list)
     headers: list[Row] = field(default_factory=list)
     producers: list[Row] = field(default_factory=list)
@@ -81,71 +87,38 @@ class Profile:
         return {**asdict(self), "totals": {**totals, "records": self.records}}
 
 
-def collected(profile: Profile, tables: Mapping[str, DataFrame], *, plots: int, most_rows: int) -> Profile:
+def collected(
+    profile: Profile, tables: Mapping[str, pa.Table], *, plotted: Sequence[str | None], most_rows: int
+) -> None:
     """Fill a profile with the rows of the tables.
 
     Parameters
     ----------
     profile : Profile
-        Filled in place, and returned.
+        Filled in place.
     tables : mapping
-        From `profile_tables`.
-    plots : int
-        Number of topics, the largest ones, whose hours and sizes are kept.
+        Sorted, from `tables.profile_tables`, and ``timeline``.
+    plotted : sequence of str or None
+        The topics whose hours, sizes and timelines are kept, the largest first.
     most_rows : int
         Number of headers and producers that are kept.
     """
-    for name, order in _ORDERS.items():
-        if name in tables:
-            _take(profile, name, tables[name].orderBy(*_sorted_by(order)), _MOST.get(name, most_rows))
-    profile.plotted = largest_topics(profile.topics, plots)
-    for name, columns in (("hours", ("topic", "hour")), ("sizes", ("topic", "of", "size"))):
-        if name in tables and profile.plotted:
-            rows = _as_shown(tables[name]).where(_one_of(profile.plotted)).orderBy(*columns).collect()
-            setattr(profile, name, [row.asDict() for row in rows])
-    return profile
+    profile.plotted = list(plotted)
+    for name, table in tables.items():
+        if name in _ONLY_PLOTTED:
+            # Null is a value to look for: the topic of a segment outside of any topic.
+            shown = table.filter(pc.is_in(table["topic"], pa.array(profile.plotted, pa.string())))
+        else:
+            shown = table.slice(0, _MOST.get(name, most_rows))
+            if len(shown) < len(table):
+                profile.cut[name] = len(table)
+        setattr(profile, name, _rows(shown))
 
 
-_ORDERS: dict[str, Sequence[str]] = {
-    "topics": ("-bytes", "topic"),
-    "partitions": ("topic", "partition"),
-    "codecs": ("topic", "-bytes"),
-    "formats": ("topic", "magic"),
-    "headers": ("topic", "-records", "name"),
-    "producers": ("topic", "-batches", "producer_id"),
-    "damage": ("topic", "partition", "file", "position"),
-}
-"""The sort order of each table; a minus sorts descending."""
-
-
-def _sorted_by(names: Sequence[str]) -> list[Column]:
-    from pyspark.sql import functions as F
-
-    return [F.desc_nulls_last(name[1:]) if name.startswith("-") else F.asc_nulls_first(name) for name in names]
-
-
-def _take(profile: Profile, name: str, table: DataFrame, most: int) -> None:
-    rows = [row.asDict() for row in _as_shown(table).limit(most + 1).collect()]
-    if len(rows) > most:
-        profile.cut[name] = table.count()
-    setattr(profile, name, rows[:most])
-
-
-def _as_shown(table: DataFrame) -> DataFrame:
-    """Convert timestamps to local times of the session's zone; collected as is, they would be in this computer's."""
-    times = [field.name for field in table.schema if field.dataType.typeName() == "timestamp"]
-    return table.withColumns({name: table[name].cast("timestamp_ntz") for name in times})
-
-
-def _one_of(topics: Sequence[str | None]) -> Column:
-    from pyspark.sql import functions as F
-
-    named = [topic for topic in topics if topic is not None]
-    chosen = F.col("topic").isin(named)
-    return chosen | F.col("topic").isNull() if None in topics else chosen
-
-
-def largest_topics(topics: Sequence[Row], count: int) -> list[str | None]:
-    """Return the names of the topics with the most bytes."""
-    ordered = sorted(topics, key=lambda row: -(row.get("bytes") or 0))
-    return [row["topic"] for row in ordered[:count]]
+def _rows(table: pa.Table) -> list[Row]:
+    """Return rows as plain values, timestamps as local times of their zone."""
+    for place, column in enumerate(table.schema):
+        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            table = table.set_column(place, column.name, local_times(table.column(place)))
+    rows: list[Row] = table.to_pylist()
+    return rows

@@ -8,6 +8,7 @@ from typing import Any
 
 from kafkalog_source.errors import printable
 from spark_jobs.audit.result import Profile, Row
+from spark_jobs.audit.verdict import verdict_of
 from spark_jobs.common.summary import size_text, table_text
 
 __all__ = ["SECTIONS", "Section", "cell", "print_profile", "topic_text"]
@@ -73,7 +74,7 @@ def cell(row: Row, key: str, write: Callable[[Any], str]) -> str:
 def _is_unknown(row: Row, key: str) -> bool:
     """Return whether a null stands for a value that headers do not hold. Messages of format 0 have no timestamps."""
     if key == "first_time":
-        return row.get("last_time") is not None
+        return row.get("last_time") is not None and row.get("records") != 0
     return key in _LEARNED and bool(row.get("batches"))
 
 
@@ -303,3 +304,8 @@ def print_profile(profile: Profile) -> None:
     for path in profile.skipped:
         print(f"Left out: {printable(path)}")
     print(f"Damage: {profile.damaged_regions or 'none'}")
+    verdict = verdict_of(profile)
+    for line in (verdict.words, *verdict.findings):
+        print(line)
+    for command in verdict.commands:
+        print(f"Next: {command}")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
@@ -19,18 +21,24 @@ import pytest
 from kafkalog_source import scan
 from spark_jobs import topic_profile
 from spark_jobs.audit.html import html_report
+from spark_jobs.audit.progress import _tasks, progress_of_tasks
 from spark_jobs.audit.result import Profile
-from spark_jobs.audit.session_settings import settings_by_size
+from spark_jobs.audit.style import SCRIPT
 from spark_jobs.audit.text import print_profile
 from spark_jobs.common.config import build, load
 from spark_jobs.topic_profile import Config, Output, Settings, main
 from tests.builders import Batch, Header, Message, Record, Wrapper, encode, partition_dir, write_segment
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "spark_jobs" / "sample" / "kafka-logs"
 JOB = ROOT / "spark_jobs" / "topic_profile.py"
 CONFIG = ROOT / "conf" / "topic_profile.toml"
 HOSTILE = "<img src=x onerror=alert(1)>&\"' $x$ \N{RIGHT-TO-LEFT OVERRIDE}"
+NEW_YEAR = 1_767_225_600
+"""2026-01-01, in seconds since 1970."""
 SECRET = b"nobody is to read this"
 
 
@@ -51,6 +59,7 @@ def test_the_shipped_config_shows_the_defaults() -> None:
         ([str(SAMPLE), "--html", str(SAMPLE / "a.html")], "overlap"),
         ([str(SAMPLE), "--parquet", str(SAMPLE)], "overlap"),
         ([str(SAMPLE), "--plots", "-1"], "plots must not be negative"),
+        ([str(SAMPLE), "--time-zone", "Nowhere"], "time zone 'Nowhere' does not exist"),
         ([str(SAMPLE), "--option", "view=damage"], "sets the option view itself"),
         ([str(SAMPLE), "--option", "subscrib=a"], "Did you mean subscribe?"),
     ],
@@ -60,27 +69,6 @@ def test_what_makes_no_sense_is_exit_code_2(
 ) -> None:
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("size", "most", "partitions"),
-    [(0, 200, 1), (254 << 10, 200, 1), (32 << 20, 200, 1), (1 << 30, 200, 32), (1 << 40, 200, 200), (1 << 30, 8, 8)],
-)
-def test_a_small_input_gets_a_small_plan(size: int, most: int, partitions: int) -> None:
-    settings = settings_by_size(size, most)
-    assert settings.pop("spark.sql.shuffle.partitions") == str(partitions)
-    # Large inputs need what makes large plans fast.
-    assert set(settings.values()) == ({"false"} if size < 1 << 20 else set())
-
-
-def test_settings_of_the_config_file_win() -> None:
-    session, plan = SimpleNamespace(conf={"spark.sql.shuffle.partitions": "7"}), SimpleNamespace(bytes=1 << 40)
-    config = Config(spark={"spark.sql.adaptive.enabled": "true"})
-    assert topic_profile._by_size(session, config, plan) == {"spark.sql.shuffle.partitions": "7"}
-    plan.bytes = 0
-    assert "spark.sql.adaptive.enabled" not in topic_profile._by_size(session, config, plan)
-    config = Config(spark={"spark.sql.shuffle.partitions": "7"})
-    assert "spark.sql.shuffle.partitions" not in topic_profile._by_size(session, config, plan)
 
 
 def test_a_dry_run_reads_nothing_and_needs_no_spark(tmp_path: Path) -> None:
@@ -332,6 +320,32 @@ class TestNumbers:
         assert "Damage: none" in printed
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+class TestProgress:
+    def test_the_tasks_of_the_job_are_counted_on_a_terminal(
+        self, job_spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+        context = job_spark.sparkContext
+        before = context.getLocalProperty("spark.jobGroup.id")
+        with progress_of_tasks(job_spark, "Audit"):
+            group = context.getLocalProperty("spark.jobGroup.id")
+            assert job_spark.range(0, 3, 1, 3).collect()
+            # The tracker hears of the end of tasks a little later.
+            deadline = time.monotonic() + 30
+            while _tasks(job_spark, group) != (3, 3) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert _tasks(job_spark, group) == (3, 3)
+        assert context.getLocalProperty("spark.jobGroup.id") == before
+        assert "Audit" in capsys.readouterr().err
+
+    def test_a_log_file_gets_no_bar(self, job_spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+        with progress_of_tasks(job_spark, "Audit"):
+            assert job_spark.range(0, 3, 1, 3).collect()
+        assert capsys.readouterr().err == ""
+
+
 def parsed(page: str) -> ElementTree.Element:
     """The page as XML, which it is too."""
     return ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
@@ -339,7 +353,11 @@ def parsed(page: str) -> ElementTree.Element:
 
 def assert_is_safe_and_accessible(page: str) -> None:
     root = parsed(page)
-    assert {each.tag for each in root.iter()} & {"script", "iframe", "object", "link", "form", "svg"} == set()
+    assert {each.tag for each in root.iter()} & {"iframe", "object", "link", "form", "svg"} == set()
+    (script,) = root.iter("script")
+    allowed = base64.b64encode(hashlib.sha256((script.text or "").encode()).digest()).decode()
+    assert (script.text, script.attrib) == (SCRIPT, {})
+    assert f"script-src 'sha256-{allowed}'\"" in page
     attributes = [(name, value) for each in root.iter() for name, value in each.attrib.items()]
     assert [name for name, _ in attributes if name.startswith("on")] == []
     ids = [value for name, value in attributes if name == "id"]
@@ -396,16 +414,16 @@ class TestPage:
         (topic,) = profile.topics
         topic.update({"records": None, "batches": 3, "gaps": None, "missing_inside_batches": None})
         topic.update({"first_time": None, "last_time": datetime(2026, 1, 1)})
-        for row in profile.hours:
-            row["records"] = None
+        for row in profile.timeline:
+            row.update(records=None, uncounted_batches=1)
         page = html_report(profile, plots=True)
         assert_is_safe_and_accessible(page)
         assert page.count(">unknown<") == 5  # records, also in the overview, both counts of offsets, the first time
         (image,) = (each.attrib["alt"] for each in parsed(page).iter("img") if "Throughput" in each.attrib["alt"])
         assert "records" not in image
-        assert "at most 22.5 KiB in the hour from 2026-01-01 23:00" in image
+        assert "from 2026-01-01 00:00:00 to 2026-01-01 23:00:00: at most 22.5 KiB in an interval of one hour" in image
         print_profile(profile)
-        assert capsys.readouterr().out.count("unknown") == 4
+        assert capsys.readouterr().out.count("unknown") == 5  # and in the verdict
         assert profile.as_dict()["totals"]["records"] is None
 
     def test_a_time_that_no_record_has_is_not_unknown(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -421,7 +439,7 @@ class TestPage:
     def test_hostile_names_of_topics_are_text(self) -> None:
         pytest.importorskip("matplotlib")
         profile = some_profile()
-        for rows in (profile.topics, profile.hours, profile.sizes, profile.partitions):
+        for rows in (profile.topics, profile.timeline, profile.sizes, profile.partitions):
             for row in rows:
                 row["topic"] = {"topic 0": HOSTILE, "topic 1": None}.get(row["topic"], row["topic"])
         profile.plotted = [row["topic"] for row in profile.topics]
@@ -436,20 +454,20 @@ class TestPage:
         profile.warnings, profile.skipped = [HOSTILE], [HOSTILE]
         profile.headers = [{"topic": HOSTILE, "name": HOSTILE, "records": 1, "occurrences": 1}]
         profile.damage = [{"topic": HOSTILE, "partition": 0, "file": HOSTILE, "reason": f"{HOSTILE}\n\x1b[31m"}]
-        for rows in (profile.topics, profile.hours, profile.sizes, profile.partitions):
+        for rows in (profile.topics, profile.timeline, profile.sizes, profile.partitions):
             for row in rows:
                 row["topic"] = HOSTILE
         profile.plotted = [HOSTILE]
         page = html_report(profile, plots=True)
         assert_is_safe_and_accessible(page)
-        assert "{" not in page.partition("</style>")[2]
+        assert "{" not in page.partition("</style>")[2].partition("<script>")[0]
         assert page.replace("\n", "").isprintable()
         shown = HOSTILE.replace("\N{RIGHT-TO-LEFT OVERRIDE}", "\\u202e")
         texts = [text for each in parsed(page).iter() for text in (each.text, each.tail) if text]
         found = [text for text in texts if "onerror" in text]
-        # The inputs with the zone, two notes, each row of a table, and the name above the plots.
+        # The inputs with the zone, two notes, each row of a table, the name above the plots, and the next commands.
         assert len(found) > 10
-        assert all(shown in text for text in found)
+        assert all(shown in text for text in found if not text.startswith("kafkalog verify"))
 
     def test_what_is_cut_is_said(self) -> None:
         profile = some_profile()
@@ -464,8 +482,9 @@ def some_profile(topics: int = 3) -> Profile:
         name = f"topic {number}"
         profile.topics.append({"topic": name, "bytes": (topics - number) << 20, "records": 5, "codecs": ["<x>"]})
         for hour in range(24):
-            time = datetime(2026, 1, 1, hour)
-            profile.hours.append({"topic": name, "hour": time, "records": hour, "bytes": 1000 * hour})
+            start = (NEW_YEAR + hour * 3600) * 1_000_000
+            counts = {"records": hour, "bytes": 1000 * hour}
+            profile.timeline.append({"topic": name, "step": 3600 * 1_000_000, "start": start, **counts})
         for size in (0, 1, 300, 70_000):
             profile.sizes.append({"topic": name, "of": "value", "size": size, "records": 9})
         for partition in range(3):

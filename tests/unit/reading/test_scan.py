@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import pickle
 import threading
 from pathlib import Path
 
@@ -172,3 +173,32 @@ def test_nothing_is_written_below_the_path(log: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in log.rglob("*")}
     kafkalog_source.scan(log).to_table()
     assert {path: path.stat().st_mtime_ns for path in log.rglob("*")} == before
+
+
+def test_splits_are_read_one_by_one_as_a_whole_and_after_pickling(log: Path) -> None:
+    planned = kafkalog_source.scan(log, columns=["offset", "value"], minPartitions=3)
+    splits = planned.splits()
+    assert len(splits) >= 3
+    elsewhere, sent = pickle.loads(pickle.dumps((planned, splits)))
+    found = [batch for split in sent for batch in elsewhere.read_split(split)]
+    assert pa.Table.from_batches(found, planned.schema) == planned.to_table()
+
+
+def test_a_split_gives_the_batches_that_its_records_are_in(log: Path) -> None:
+    splits = kafkalog_source.scan(log, minPartitions=3).splits()
+    records, batches = (
+        kafkalog_source.scan(log, view=view, columns=["batchPosition"]) for view in ("records", "batches")
+    )
+    for split in splits:
+        positions = [
+            {position for rows in read.read_split(split) for position in rows["batchPosition"].to_pylist()}
+            for read in (records, batches)
+        ]
+        assert positions[0] == positions[1] != set()
+
+
+def test_damage_of_a_split_is_raised_as_in_the_whole(damaged: Path) -> None:
+    whole = kafkalog_source.scan(damaged)
+    (split,) = (each for each in whole.splits() if any(part.partition == 1 for part in each.ranges))
+    with pytest.raises(CorruptBatchError):
+        list(whole.read_split(split))

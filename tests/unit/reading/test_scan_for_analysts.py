@@ -266,3 +266,10 @@ def test_the_queries_of_the_page(tmp_path: Path, decode: str | None, query: str)
     assert orders.count() == 3
     page = Path(__file__).parents[3] / "docs" / "scan.md"
     assert query.replace("::VARCHAR", "" if decode == "json" else "::VARCHAR") in page.read_text()
+
+
+def test_a_split_is_decoded_as_the_scan_is(tmp_path: Path) -> None:
+    write_segment(partition_dir(tmp_path, "orders", 0), [Batch([Record(b"k", b'{"n": 1}')])])
+    whole = kafkalog_source.scan(tmp_path, columns=["key", "value"], decode={"key": "text", "value": "json"})
+    rows = [row for split in whole.splits() for batch in whole.read_split(split) for row in batch.to_pylist()]
+    assert rows == whole.to_table().to_pylist() == [{"key": "k", "value": {"n": 1}}]
