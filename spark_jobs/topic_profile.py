@@ -27,19 +27,19 @@ from typing import Any, Literal, get_args
 
 from kafkalog_source import Scan, scan
 from kafkalog_source.errors import counted
-from spark_jobs.audit.batches import BATCH_COLUMNS
-from spark_jobs.audit.distinct import can_count_keys
-from spark_jobs.audit.html import html_report
-from spark_jobs.audit.job import tally_in_tasks
 from spark_jobs.audit.output import write_tables
-from spark_jobs.audit.plots import can_plot
-from spark_jobs.audit.progress import progress_of_tasks
-from spark_jobs.audit.records import record_columns
+from spark_jobs.audit.page.html import html_report
+from spark_jobs.audit.page.plots import can_plot
 from spark_jobs.audit.result import Profile, collected
-from spark_jobs.audit.split import DAMAGE, Reads
 from spark_jobs.audit.tables import profile_tables
+from spark_jobs.audit.tasks.batches import BATCH_COLUMNS
+from spark_jobs.audit.tasks.distinct import can_count_keys
+from spark_jobs.audit.tasks.job import tally_in_tasks
+from spark_jobs.audit.tasks.progress import progress_of_tasks
+from spark_jobs.audit.tasks.records import record_columns
+from spark_jobs.audit.tasks.split import DAMAGE, Reads
+from spark_jobs.audit.tasks.times import is_zone
 from spark_jobs.audit.text import print_profile
-from spark_jobs.audit.times import is_zone
 from spark_jobs.common.config import ConfigError, refuse_output_over_input
 from spark_jobs.common.input import JobInput, input_with_flags
 from spark_jobs.common.plan import ReadPlan, print_plan

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.audit.times import local_times
+from spark_jobs.audit.tasks.times import local_times
 
 __all__ = ["Profile", "Row", "collected"]
 

@@ -9,10 +9,10 @@ from operator import itemgetter
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.audit.distinct import estimates
-from spark_jobs.audit.mergeable import Tally, grouped
-from spark_jobs.audit.offsets import RUN, missing_offsets
-from spark_jobs.audit.split import DAMAGE
+from spark_jobs.audit.tasks.distinct import estimates
+from spark_jobs.audit.tasks.mergeable import Tally, grouped
+from spark_jobs.audit.tasks.offsets import RUN, missing_offsets
+from spark_jobs.audit.tasks.split import DAMAGE
 
 __all__ = ["profile_tables"]
 

@@ -40,10 +40,17 @@ def skipping(path: Path, **options: Any) -> Reading:
         warnings.simplefilter("ignore", DamageWarning)
         scan = kafkalog_source.scan(path, columns=COLUMNS, threads=1, mode="DROPMALFORMED", **options)
         found = Reading(table_rows(scan.to_table()), scan.report()["damage"])
+        absent = scan.report()["missing"]
     _check_permissive(path, found, options)
     view = kafkalog_source.scan(path, view="damage", threads=1, **options).to_table()
-    assert view.select(DAMAGE).to_pylist() == [{name: each[name] for name in DAMAGE} for each in found.damage]
+    shown = view.select(DAMAGE).to_pylist()
+    assert [row for row in shown if row["kind"] != "missing"] == _rows(found.damage)
+    assert [row for row in shown if row["kind"] == "missing"] == _rows(absent)
     return found
+
+
+def _rows(regions: list[Region]) -> list[dict[str, object]]:
+    return [{name: each[name] for name in DAMAGE} for each in regions]
 
 
 def _check_permissive(path: Path, dropped: Reading, options: dict[str, Any]) -> None:

@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pytest
 
-from spark_jobs.audit.plot_times import time_panels
-from spark_jobs.audit.plots import plots_of_topic
+from spark_jobs.audit.page.plot_times import time_panels
+from spark_jobs.audit.page.plots import plots_of_topic
 from spark_jobs.audit.result import Profile
-from spark_jobs.audit.timeline import STEPS, coarsened, counted_by_time
+from spark_jobs.audit.tasks.timeline import STEPS, coarsened, counted_by_time
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND

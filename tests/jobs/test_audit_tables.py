@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafkalog_source import CorruptBatchError, LimitError, scan
-from spark_jobs.audit import job
-from spark_jobs.audit.mergeable import Tally
 from spark_jobs.audit.output import write_tables
-from spark_jobs.audit.split import tally_of
 from spark_jobs.audit.tables import profile_tables
-from spark_jobs.audit.times import hours, is_zone
+from spark_jobs.audit.tasks import job
+from spark_jobs.audit.tasks.mergeable import Tally
+from spark_jobs.audit.tasks.split import tally_of
+from spark_jobs.audit.tasks.times import hours, is_zone
 from spark_jobs.common.input import JobInput
 from spark_jobs.topic_profile import Config, Settings, _reads
 from tests.builders import Batch, Message, Record, Wrapper, encode, partition_dir, write_segment

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.audit.html import html_report
+from spark_jobs.audit.page.html import html_report
 from spark_jobs.audit.result import Profile
 from spark_jobs.audit.text import print_profile
 from spark_jobs.audit.verdict import verdict_of

@@ -20,10 +20,10 @@ import pytest
 
 from kafkalog_source import scan
 from spark_jobs import topic_profile
-from spark_jobs.audit.html import html_report
-from spark_jobs.audit.progress import _tasks, progress_of_tasks
+from spark_jobs.audit.page.html import html_report
+from spark_jobs.audit.page.style import SCRIPT
 from spark_jobs.audit.result import Profile
-from spark_jobs.audit.style import SCRIPT
+from spark_jobs.audit.tasks.progress import _tasks, progress_of_tasks
 from spark_jobs.audit.text import print_profile
 from spark_jobs.common.config import build, load
 from spark_jobs.topic_profile import Config, Output, Settings, main

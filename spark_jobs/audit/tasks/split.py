@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalog_source import Scan, Split
-from spark_jobs.audit import batches as of_batches
-from spark_jobs.audit import records as of_records
-from spark_jobs.audit.distinct import KeySketches
-from spark_jobs.audit.mergeable import Tally
-from spark_jobs.audit.offsets import run_of
-from spark_jobs.audit.timeline import STEPS, counted_by_time
-from spark_jobs.audit.times import local_micros, readable
+from spark_jobs.audit.tasks import batches as of_batches
+from spark_jobs.audit.tasks import records as of_records
+from spark_jobs.audit.tasks.distinct import KeySketches
+from spark_jobs.audit.tasks.mergeable import Tally
+from spark_jobs.audit.tasks.offsets import run_of
+from spark_jobs.audit.tasks.timeline import STEPS, counted_by_time
+from spark_jobs.audit.tasks.times import local_micros, readable
 
 __all__ = ["DAMAGE", "Reads", "tally_of"]
 

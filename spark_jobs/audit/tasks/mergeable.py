@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from spark_jobs.audit.distinct import merged_sketches
-from spark_jobs.audit.offsets import joined_runs
-from spark_jobs.audit.timeline import coarsened
+from spark_jobs.audit.tasks.distinct import merged_sketches
+from spark_jobs.audit.tasks.offsets import joined_runs
+from spark_jobs.audit.tasks.timeline import coarsened
 
 __all__ = ["Tally", "grouped"]
 

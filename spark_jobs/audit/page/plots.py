@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import Any
 
 from kafkalog_source.errors import printable
-from spark_jobs.audit.plot_times import Panel, time_panels
+from spark_jobs.audit.page.plot_times import Panel, time_panels
 from spark_jobs.audit.result import Profile, Row
-from spark_jobs.audit.times import DAY, MINUTE
+from spark_jobs.audit.tasks.times import DAY, MINUTE
 from spark_jobs.common.summary import size_text
 
 __all__ = ["Plot", "can_plot", "plots_of_topic", "topics_plot"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.audit.mergeable import grouped
-from spark_jobs.audit.times import hours, readable
+from spark_jobs.audit.tasks.mergeable import grouped
+from spark_jobs.audit.tasks.times import hours, readable
 
 __all__ = ["header_names", "record_cells", "record_columns", "sizes", "wrappers"]
 

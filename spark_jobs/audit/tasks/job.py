@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kafkalog_source import LimitError, Split
-from spark_jobs.audit.mergeable import Tally
-from spark_jobs.audit.split import Reads, tally_of
+from spark_jobs.audit.tasks.mergeable import Tally
+from spark_jobs.audit.tasks.split import Reads, tally_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from spark_jobs.audit.result import Row
-from spark_jobs.audit.timeline import STEPS
+from spark_jobs.audit.tasks.timeline import STEPS
 
 __all__ = ["Panel", "time_panels"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.audit.times import DAY, HOUR, MINUTE, SECOND, floored
+from spark_jobs.audit.tasks.times import DAY, HOUR, MINUTE, SECOND, floored
 
 __all__ = ["STEPS", "coarsened", "counted_by_time"]
 

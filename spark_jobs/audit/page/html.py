@@ -12,9 +12,9 @@ from html import escape
 from typing import Any
 
 from kafkalog_source.errors import printable
-from spark_jobs.audit.plots import Plot, plots_of_topic, topics_plot
+from spark_jobs.audit.page.plots import Plot, plots_of_topic, topics_plot
+from spark_jobs.audit.page.style import SCRIPT, STYLE
 from spark_jobs.audit.result import Profile, Row
-from spark_jobs.audit.style import SCRIPT, STYLE
 from spark_jobs.audit.text import SECTIONS, Section, cell, topic_text
 from spark_jobs.audit.verdict import verdict_of
 from spark_jobs.common.summary import size_text
