@@ -14,8 +14,8 @@ __all__ = ["write_example"]
 
 _CRONTAB = Template("""\
 # Add this line to a crontab with: crontab -e
-# Every night at 01:15; flock starts no second run while one is active.
-15 1 * * *  cd $quoted_directory && flock --nonblock $job.lock $quoted_command >>$job.log 2>&1 || echo "$job failed"
+# Every night at 01:15; flock starts no second run while one is active. A failure is in the log and in the mail of cron.
+15 1 * * *  cd $quoted_directory && flock -n -E 0 $job.lock $quoted_command >>$job.log 2>&1 || echo "$job failed"
 """)
 _SERVICE = Template("""\
 # Copy this file and the timer to ~/.config/systemd/user or /etc/systemd/system.

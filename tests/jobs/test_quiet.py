@@ -56,7 +56,8 @@ def plain_environment() -> dict[str, str]:
 
 
 def run(code: str, *arguments: object, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code, *map(str, arguments)]
+    # As for an installed command, the current directory is not where Python looks for packages.
+    command = [sys.executable, "-P", "-c", code, *map(str, arguments)]
     environment = plain_environment() | variables
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=600)
 
@@ -79,6 +80,9 @@ def test_a_job_prints_its_own_lines_only(tmp_path: Path) -> None:
     shutil.copytree(SAMPLE / "c-zstd-0", bad / "c-zstd-0")
     damaged = bad / "c-zstd-0" / "00000000000000000000.log"
     damaged.write_bytes(damaged.read_bytes()[:100] + b"\0\0" + damaged.read_bytes()[102:])
+    # Workers must not look there either: it may be a checkout that is not compiled.
+    (tmp_path / "kafkalog_source").mkdir()
+    (tmp_path / "kafkalog_source" / "__init__.py").write_text("raise ImportError('from the current directory')")
     runs = [
         [str(good), "--output", "batch"],
         [str(good), "--output", "incremental", "--mode", "incremental", "--checkpoint", "checkpoint"],
