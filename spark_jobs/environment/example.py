@@ -47,7 +47,7 @@ _PLACES = (
     (r"^#   spark-submit (?:.*\\\n)?.*\n", ""),
     (r"python -m spark_jobs\.(\w+)", r"kafkalog job \1"),
     (r"\bconf/(\w+\.toml)", r"\1"),
-    (r'"spark_jobs/sample[\w-]*/[\w-]+"', '"/backup/broker-1/kafka-logs"'),
+    (r'^paths = \["spark_jobs/sample.*\]$', 'paths = ["/backup/broker-1/kafka-logs"]'),
     (r'"build/', '"output/'),
 )
 
