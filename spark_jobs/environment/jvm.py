@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread, current_thread, main_thread
 
 from spark_jobs.environment.shipped import shipped_files
 
-__all__ = ["start_jvm", "without_noise"]
+__all__ = ["interrupts_later", "start_jvm", "without_noise"]
 
 # What Java prints about how Spark starts it, and Spark's script if there is no Java, which the job reports. No
 # setting turns these off.
@@ -57,9 +58,25 @@ def start_jvm(settings: Mapping[str, str], *, quick: bool, known: Collection[str
     conf = SparkConf()
     for key, value in settings.items():
         conf.set(key, value)
-    with _environment(quick=quick), _passed_on() as error_stream:
+    with interrupts_later(), _environment(quick=quick), _passed_on() as error_stream:
         gateway = launch_gateway(conf, {"stderr": error_stream})  # type: ignore[no-untyped-call]
     SparkContext._ensure_initialized(gateway=gateway)
+
+
+@contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Raise an interrupt at the end of the ``with`` block: a JVM that has not connected yet would outlive the job."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    interrupted = Event()
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted.is_set():
+        raise KeyboardInterrupt
 
 
 @contextmanager

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from spark_jobs.environment.jvm import without_noise
+from spark_jobs.environment.jvm import interrupts_later, without_noise
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "spark_jobs" / "sample" / "kafka-logs"
@@ -47,6 +48,21 @@ def test_what_means_nothing_to_the_user_is_left_out() -> None:
 )
 def test_other_tracebacks_are_printed(traceback: list[str]) -> None:
     assert list(without_noise(["before\n", *traceback, "after\n"], [])) == ["before\n", *traceback, "after\n"]
+
+
+def test_an_interrupt_waits_until_a_jvm_has_started() -> None:
+    """Otherwise the JVM, which does not know the job yet, would never end."""
+    done = []
+
+    def start() -> None:
+        with interrupts_later():
+            signal.raise_signal(signal.SIGINT)
+            done.append("started")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert done == ["started"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def plain_environment() -> dict[str, str]:
