@@ -39,8 +39,8 @@ help:
 	@sed -n 's/^## //p' Makefile
 
 ## make demo         set up and run the main job on the sample segments; writes Parquet to build/demo
-demo: $(VENV)/.installed
-	$(PY) -m spark_jobs.log_to_parquet --config conf/log_to_parquet.toml $(DEMO_ARGS)
+demo: $(VENV)/.package
+	$(VENV)/bin/kafkalog job log_to_parquet --config conf/log_to_parquet.toml $(DEMO_ARGS)
 
 ## make test         set up and run the tests (PYTEST_ARGS="-k name -m slow" selects tests)
 test: $(VENV)/.installed
@@ -117,11 +117,18 @@ export add_registration
 prerequisites:
 	$(call stop_if,$(missing))@:
 
-$(VENV)/.installed: pyproject.toml $(COMPILED) | prerequisites
-	@echo "Setting up $(VENV) (a few minutes the first time)"
+# The package with what it needs to run. pip shows what it downloads and that it compiles.
+$(VENV)/.package: pyproject.toml $(COMPILED) | prerequisites
+	@echo "Setting up $(VENV): downloads pyspark and others, and compiles the core (a few minutes the first time)"
 	@test -x $(PY) || "$$(sh .ci/prerequisites --python)" -m venv $(VENV)
-	@$(PY) $(PIP) install --quiet --editable '.[test,dev]'
+	@$(PY) $(PIP) install --editable .
 	@$(PY) -c "$$add_registration"
+	@touch $@
+
+# What tests and development need besides; the package itself is already there.
+$(VENV)/.installed: $(VENV)/.package
+	@echo "Setting up $(VENV): downloads what tests and development need"
+	@$(PY) $(PIP) install --quiet 'kafkalog[test,dev]'
 	@touch $@
 
 dist/.built: $(VENV)/.installed $(SOURCES) $(COMPILED)

@@ -1,9 +1,9 @@
-"""Jobs over Kafka's log directories, for `spark-submit` and for ``python -m spark_jobs.NAME``.
+"""Jobs over Kafka's log directories, for ``kafkalog job NAME``, ``python -m spark_jobs.NAME`` and `spark-submit`.
 
 Each job has ``--help``, ``--dry-run``, and a config file under ``conf/`` that
-explains every key. The packages:
+explains every key; ``kafkalog job init`` writes a copy. The packages:
 
-- `common`: what all jobs share.
+- `common`: what all jobs share. `environment`: example files, the JVM and the line of progress.
 - `audit`: tallies of the tasks, tables, page and plots of `topic_profile`.
 - `parquet`: rows, decoding and checkpoints of `log_to_parquet`.
 - `compacted`: moments and latest records of `compacted_table`.
@@ -20,5 +20,7 @@ except ImportError as error:
     if error.name != "kafkalog_source._core":
         raise
     # An uncompiled checkout shadows the installed package; print one line instead of a traceback.
-    print(f"spark_jobs: {error}", file=sys.stderr)
+    print(
+        f"spark_jobs: {error}. If kafkalog is installed, `kafkalog job NAME` runs it in any directory", file=sys.stderr
+    )
     sys.exit(2)

@@ -1,6 +1,6 @@
 """Make a table of a compacted topic: the latest value of each key at a given moment.
 
-    python -m spark_jobs.compacted_table --config conf/compacted_table.toml
+    kafkalog job compacted_table --config conf/compacted_table.toml
     spark-submit spark_jobs/compacted_table.py --output /lake/users --as-of 2026-01-31T12:00:00Z /backup/kafka-logs
 
 A key whose latest record has no value (a tombstone) is not in the table. Every run
@@ -157,7 +157,7 @@ def _offset_tables(text: str) -> dict[str, str]:
 
 def _run(config: Config, moment: Moment, plan: ReadPlan, *, as_json: bool) -> None:
     at_start = {**sink_settings(config.output), **config.spark}
-    with job_session("compacted_table", _KEEP_COUNTS, at_start=at_start) as spark:
+    with job_session("compacted_table", _KEEP_COUNTS, at_start=at_start, plan=plan, verb="Making the table") as spark:
         check_sink(spark, config.output)
         started = time.monotonic()
         with left_out_before_errors(spark, config.input, "compacted_table"):

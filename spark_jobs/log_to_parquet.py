@@ -1,6 +1,6 @@
 """Copy Kafka's log directories into Parquet, partitioned by topic and date.
 
-    python -m spark_jobs.log_to_parquet --config conf/log_to_parquet.toml
+    kafkalog job log_to_parquet --config conf/log_to_parquet.toml
     spark-submit spark_jobs/log_to_parquet.py --output /lake/kafka /backup/broker-1/kafka-logs
 
 Prints a few rows of the output, what was read and where it was written. Running it
@@ -18,17 +18,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from spark_jobs.common.config import ConfigError, overlap, refuse_output_over_input
-from spark_jobs.common.input import JobInput, input_with_flags
+from spark_jobs.common.input import JobInput, add_range_flags, input_with_flags
 from spark_jobs.common.plan import ReadPlan, plan_since, print_plan
 from spark_jobs.common.reading import damaged_regions, left_out_before_errors
 from spark_jobs.common.run import config_file, job_parser, run_job, with_given
 from spark_jobs.common.session import job_session
 from spark_jobs.common.sink import JobOutput, add_output_flags, check_sink, output_with_flags, sink_settings, write_sink
-from spark_jobs.parquet.checkpoint import positions_in, refuse_claimed
+from spark_jobs.parquet.checkpoint import is_up_to_date, positions_in, refuse_claimed
 from spark_jobs.parquet.decode import Decode, check_decode
-from spark_jobs.parquet.incremental import append_new, read_stream
+from spark_jobs.parquet.incremental import STREAM_SETTINGS, append_new, read_stream
 from spark_jobs.parquet.rows import ORDER_BY, PARTITION_BY, Headers, counts_of, shaped, written
-from spark_jobs.parquet.summary import print_rows, print_summary, summary_of
+from spark_jobs.parquet.summary import print_nothing_new, print_summary, rows_text, summary_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,7 +87,22 @@ def _job(flags: argparse.Namespace) -> None:
         outcome = f"Nothing was written; the {config.output.format.capitalize()} would go to {config.output.place}"
         print_plan(config.input.paths, plan, outcome, as_json=flags.json)
         return
+    if _nothing_is_new(config, plan):
+        print_nothing_new(config.input, config.output, plan, as_json=flags.json)
+        return
     _run(config, plan, as_json=flags.json)
+
+
+def _nothing_is_new(config: Config, plan: ReadPlan) -> bool:
+    """Return whether a run would find nothing, which can be known without Spark."""
+    if config.run.mode == "batch" or plan.splits:
+        return False
+    return is_up_to_date(config.run.checkpoint, config.output, _shape(config))
+
+
+def _shape(config: Config) -> dict[str, str]:
+    """Return what must not change between incremental runs, because it determines the columns."""
+    return {"headers": config.output.headers, "decode.format": config.decode.format}
 
 
 def _plan(config: Config) -> ReadPlan:
@@ -101,6 +116,7 @@ def _plan(config: Config) -> ReadPlan:
 
 def _parser() -> argparse.ArgumentParser:
     parser = job_parser("log_to_parquet", "Copy Kafka's log directories into Parquet, partitioned by topic and date.")
+    add_range_flags(parser)
     parser.add_argument("--mode", choices=("batch", "incremental"), help="read everything, or only what is new")
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="directory in which incremental runs record what was written"
@@ -148,17 +164,21 @@ def _run(config: Config, plan: ReadPlan, *, as_json: bool) -> None:
         "spark.sql.session.timeZone": config.output.time_zone,
         # Of several headers with the same name, a map keeps the last.
         "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+        **({} if config.run.mode == "batch" else STREAM_SETTINGS),
     }
     at_start = {**sink_settings(config.output), **config.spark}
-    with job_session("log_to_parquet", settings, at_start=at_start) as spark:
+    rows = ""
+    with job_session("log_to_parquet", settings, at_start=at_start, plan=plan, verb="Copying") as spark:
         check_sink(spark, config.output)
         started = time.monotonic()
         outcome = (_batch if config.run.mode == "batch" else _incremental)(spark, config, plan)
         outcome["seconds"] = round(time.monotonic() - started, 3)
-        summary = summary_of(config.input, config.output, plan, outcome)
         if config.show.rows and outcome["records"] and not as_json:
-            print_rows(spark, plan, config.output, config.show.rows)
-        print_summary(plan, summary, as_json=as_json)
+            rows = rows_text(spark, plan, config.output, config.show.rows)
+    # After the session, and with it the line of progress, has ended.
+    if rows:
+        print(rows, end="\n\n")
+    print_summary(plan, summary_of(config.input, config.output, plan, outcome), as_json=as_json)
 
 
 def _batch(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[str, Any]:
@@ -184,7 +204,7 @@ def _incremental(spark: SparkSession, config: Config, plan: ReadPlan) -> dict[st
         lambda counted: written(counted, config.decode),
         config.output,
         config.run.checkpoint,
-        {"headers": config.output.headers, "decode.format": config.decode.format},
+        _shape(config),
     )
     # What was left out was logged as warnings; counting it would mean reading the whole log again.
     return {**appended.totals(), "mode": "incremental", "micro_batches": appended.micro_batches}

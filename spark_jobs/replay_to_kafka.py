@@ -1,6 +1,6 @@
 r"""Write records of log directories to a Kafka cluster, with partition, key, value, headers and origin.
 
-    python -m spark_jobs.replay_to_kafka --config conf/replay_to_kafka.toml
+    kafkalog job replay_to_kafka --config conf/replay_to_kafka.toml
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0 \
         spark_jobs/replay_to_kafka.py --bootstrap-servers localhost:9092 /backup/kafka-logs
 
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from kafkalog_source.errors import counted, did_you_mean, printable
 from spark_jobs.common.config import ConfigError, option_strings
-from spark_jobs.common.input import JobInput, input_with_flags
+from spark_jobs.common.input import JobInput, add_range_flags, input_with_flags
 from spark_jobs.common.plan import ReadPlan, TopicPlan, print_notes, print_plan
 from spark_jobs.common.reading import (
     committed_by_default,
@@ -125,6 +125,7 @@ def _job(flags: argparse.Namespace) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = job_parser("replay_to_kafka", "Write records of log directories to a Kafka cluster.")
+    add_range_flags(parser)
     add = parser.add_argument
     add("--bootstrap-servers", metavar="HOST:PORT", help="brokers to write to")
     add("--kafka", action="append", default=[], metavar="NAME=VALUE", help="property of the Kafka client")
@@ -211,7 +212,8 @@ def _print_dry_run(config: Config, replay: Replay, *, as_json: bool) -> None:
 
 
 def _run(config: Config, replay: Replay, *, as_json: bool) -> None:
-    with job_session("replay_to_kafka", at_start={**_ONE_ATTEMPT, **config.spark}) as spark:
+    at_start = {**_ONE_ATTEMPT, **config.spark}
+    with job_session("replay_to_kafka", at_start=at_start, plan=replay.plan, verb="Replaying") as spark:
         check_connector(spark)
         if spark.sparkContext.getConf().get("spark.speculation", "false") == "true":
             raise ConfigError("spark.speculation must be off: it would write records twice")

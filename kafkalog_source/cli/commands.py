@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -30,6 +31,7 @@ from kafkalog_source.cli.flags import (
     threads_flag,
     topic_flags,
 )
+from kafkalog_source.cli.job import Jobs, init
 
 __all__ = ["kafkalog"]
 
@@ -302,6 +304,21 @@ def _transactions(paths: Sequence[str], only_open: bool, as_json: bool, **given:
     from kafkalog_source.cli.transactions import run
 
     return run(sys.stdout, paths, read_options(given), as_json=as_json, only_open=only_open)
+
+
+@kafkalog.group(
+    "job", cls=Jobs, epilog=epilogs.JOB, no_args_is_help=False, short_help="run a job on Spark: log dirs to tables"
+)
+def _jobs() -> None:
+    """Run one of the jobs, which use Spark. All arguments after its name are for the job."""
+
+
+@_jobs.command("init", epilog=epilogs.JOB_INIT, short_help="write an example config and schedule")
+@click.argument("directory", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--job", metavar="NAME", default="log_to_parquet", show_default=True, help="the job to write them for")
+def _init(directory: Path, job: str) -> int:
+    """Write a config that explains every key, a crontab line and units of systemd into DIR."""
+    return init(directory, job)
 
 
 @kafkalog.command("man", epilog=epilogs.MAN, short_help="print the manual page")

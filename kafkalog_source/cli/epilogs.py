@@ -8,6 +8,8 @@ __all__ = [
     "DUMP",
     "EXPORT",
     "GROUPS",
+    "JOB",
+    "JOB_INIT",
     "KAFKALOG",
     "LS",
     "MAN",
@@ -319,4 +321,23 @@ MAN = """\
 examples:
   kafkalog man | man -l -
   kafkalog man > ~/.local/share/man/man1/kafkalog.1
+"""
+
+JOB = """\
+Needs pyspark and Java 17 or newer; --help, --dry-run, and an incremental run
+without anything new, do without Java.
+
+examples:
+  kafkalog job log_to_parquet --help
+  kafkalog job log_to_parquet kafka-logs --output lake --dry-run
+  kafkalog job log_to_parquet kafka-logs --output lake --since yesterday
+  kafkalog job init nightly --job log_to_parquet
+"""
+
+JOB_INIT = """\
+DIR is made if it does not exist; no existing file is overwritten.
+
+examples:
+  kafkalog job init nightly
+  kafkalog job init nightly --job compacted_table
 """

@@ -15,12 +15,22 @@ from spark_jobs.common.plan import ReadPlan, plan_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["JobInput", "add_input_flags", "input_with_flags"]
+__all__ = ["JobInput", "add_input_flags", "add_range_flags", "input_with_flags"]
 
 # Paths in options would be read too, but escape the check that the output lies in no input.
 _NAMES_OF_PATHS = ("path", "paths")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PARAMETERS_OF_SCAN = ("columns", "threads")
+_RANGE_FLAGS = (
+    (
+        "--since",
+        "startingTimestamp",
+        "start at the first record of this time or later: 2026-11-20, 2026-11-20T14:30+01:00, yesterday, -2h",
+    ),
+    ("--until", "endingTimestamp", "stop before the first record of this time or later"),
+)
+"""Flags of the jobs that read any range of records, and the options that they set."""
+_STRATEGY = "startingOffsetsByTimestampStrategy"
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,12 @@ def add_input_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="option of the reader")
 
 
+def add_range_flags(parser: argparse.ArgumentParser) -> None:
+    """Add ``--since`` and ``--until``, for jobs that read any range of the records."""
+    for flag, name, words in _RANGE_FLAGS:
+        parser.add_argument(flag, dest=name, metavar="TIME", help=words)
+
+
 def input_with_flags(source: JobInput, flags: argparse.Namespace) -> JobInput:
     """Apply the flags on top of the config file, and fix the time that relative times refer to.
 
@@ -82,7 +98,8 @@ def input_with_flags(source: JobInput, flags: argparse.Namespace) -> JobInput:
     paths = tuple(flags.paths) or source.paths
     if not paths:
         raise ConfigError("no input: give a PATH, or set input.paths in the config file")
-    source = replace(source, paths=paths).with_options(_option_flags(flags.option))
+    source = replace(source, paths=paths).with_options(_option_flags(flags.option) | _range_options(flags))
+    source = _with_quiet_partitions(source, flags)
     for name in source.options:
         if name.lower() in _NAMES_OF_PATHS:
             raise ConfigError(f"option {name} cannot be given here: give a PATH, or set input.paths in the config file")
@@ -90,6 +107,18 @@ def input_with_flags(source: JobInput, flags: argparse.Namespace) -> JobInput:
             raise ConfigError(f"unknown option {name}: it is a parameter of scan(), which the job sets itself")
     # A job plans its input several times, and `-2h` must be the same time in all of them.
     return source.with_options({"now": str(source.milliseconds("now"))})
+
+
+def _range_options(flags: argparse.Namespace) -> dict[str, str]:
+    given = {name: getattr(flags, name, None) for _, name, _ in _RANGE_FLAGS}
+    return {name: time for name, time in given.items() if time is not None}
+
+
+def _with_quiet_partitions(source: JobInput, flags: argparse.Namespace) -> JobInput:
+    """Read nothing of a partition that has no record since the time of ``--since``; other starts make it an error."""
+    if getattr(flags, "startingTimestamp", None) is None or source.option(_STRATEGY, ""):
+        return source
+    return source.with_options({_STRATEGY: "latest"})
 
 
 def _option_flags(pairs: Sequence[str]) -> dict[str, str]:

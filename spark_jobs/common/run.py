@@ -2,8 +2,8 @@
 
 Exit codes: 0 for success; 1 if the read or the write failed; 2 if the config or a
 flag is invalid, a required package is not installed, or an input path does not exist,
-holds no Kafka log, or cannot be read for lack of permission. `exit_status` maps
-errors of kafkalog, for the commands too.
+holds no Kafka log, or cannot be read for lack of permission; 130 if the user interrupted
+it. `exit_status` maps errors of kafkalog, for the commands too.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ _FLAG = re.compile(r"--[\w-]+")
 _WORD = re.compile(r"[\w-]+")
 
 
+# What shells report for a program that Ctrl-C ended.
+_INTERRUPTED = 130
+
+
 class JobError(Exception):
     """Failure of a job that is not an error of kafkalog or Spark; the exit code is 1."""
 
@@ -60,7 +64,7 @@ def job_parser(name: str, description: str) -> argparse.ArgumentParser:
     parser = _Parser(
         prog=name,
         description=description,
-        epilog=f"Flags override the config file; conf/{name}.toml explains every key.",
+        epilog=f"Flags override the config file; kafkalog job init --job {name} writes one that explains every key.",
     )
     add_input_flags(parser)
     parser.add_argument("--config", type=Path, metavar="FILE", help="config file (TOML)")
@@ -107,6 +111,9 @@ def run_job(
         return _failed(name, error, exit_status(type(error)))
     except (JobError, OSError) as error:
         return _failed(name, error, BAD_DATA)
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return _INTERRUPTED
     except Exception as error:
         # A dry run does not need pyspark, so it may not even be imported.
         if not _is_of_spark(error):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from spark_jobs.common.config import ConfigError, refuse_output_over_input
-from spark_jobs.common.run import with_given
+from spark_jobs.common.run import JobError, with_given
 from spark_jobs.common.session import set_for_now
 
 if TYPE_CHECKING:
@@ -220,7 +220,23 @@ def write_sink(frame: DataFrame, output: JobOutput, partition_by: Sequence[str],
         Columns; if empty, the whole table is one partition.
     order_by : sequence of str
         Order of rows within a file if ``target_file_bytes`` repartitions them.
+
+    Raises
+    ------
+    JobError
+        If the output exists, and ``when_exists`` is ``fail``.
     """
+    from pyspark.errors import AnalysisException
+
+    try:
+        _write(frame, output, partition_by, order_by)
+    except AnalysisException as error:
+        if output.when_exists == "fail" and "ALREADY_EXISTS" in (error.getCondition() or ""):
+            raise JobError(f'output {output.place} exists, and when_exists is "fail"') from error
+        raise
+
+
+def _write(frame: DataFrame, output: JobOutput, partition_by: Sequence[str], order_by: Sequence[str]) -> None:
     with _sized(frame, output, partition_by, order_by) as sized:
         if output.format == "iceberg":
             _write_iceberg(sized, output, partition_by)

@@ -19,7 +19,7 @@ from spark_jobs.common.sink import JobOutput
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["claim", "has_unfinished", "owner_properties", "positions_in", "refuse_claimed"]
+__all__ = ["claim", "has_unfinished", "is_up_to_date", "owner_properties", "positions_in", "refuse_claimed"]
 
 # Readers of Parquet and Delta ignore names that begin with an underscore.
 _MARK = "_kafkalog_stream.json"
@@ -40,14 +40,63 @@ def positions_in(checkpoint: str) -> object | None:
     object or None
         Offsets as in the checkpoint; None if nothing was committed yet.
     """
-    place = Path(checkpoint.removeprefix("file:"))
-    finished = [int(path.name) for path in (place / "commits").glob("*") if path.name.isdigit()]
-    if not finished:
+    place = _local(checkpoint)
+    finished = _newest(place / "commits")
+    if finished is None:
         return None
     # Line by line, the file holds its version, metadata of the micro-batch, and the offsets of each source.
-    lines = (place / "offsets" / str(max(finished))).read_text(encoding="utf-8").splitlines()
+    lines = (place / "offsets" / str(finished)).read_text(encoding="utf-8").splitlines()
     positions: object = json.loads(lines[2])
     return positions
+
+
+def is_up_to_date(checkpoint: str, output: JobOutput, shape: Mapping[str, str]) -> bool:
+    """Return whether every micro-batch in a checkpoint was committed to this output, without Spark.
+
+    Parameters
+    ----------
+    checkpoint : str
+        The directory.
+    output : JobOutput
+        The output. If it is not on a local path, only the checkpoint is compared with it.
+    shape : mapping
+        As for `claim`.
+
+    Returns
+    -------
+    bool
+        False also if Spark is needed to know: it reports what does not belong together.
+    """
+    if "://" in checkpoint:
+        return False
+    place = _local(checkpoint)
+    finished = _newest(place / "commits")
+    known = _local_mark(place)
+    if finished is None or finished != _newest(place / "offsets") or known is None:
+        return False
+    if any(known.get(key) != value for key, value in _wanted(output, shape).items()):
+        return False
+    if output.format == "iceberg" or "://" in output.path:
+        return True
+    mark = _local_mark(_local(output.path))
+    return mark is not None and mark["owner"] == known["owner"]
+
+
+def _local(path: str) -> Path:
+    return Path(path.removeprefix("file:"))
+
+
+def _newest(directory: Path) -> int | None:
+    """Return the highest number that is the name of a file; None if there is none."""
+    return max((int(path.name) for path in directory.glob("*") if path.name.isdigit()), default=None)
+
+
+def _local_mark(directory: Path) -> dict[str, Any] | None:
+    try:
+        mark: dict[str, Any] = json.loads((directory / _MARK).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return mark
 
 
 def has_unfinished(spark: SparkSession, checkpoint: str) -> bool:
@@ -83,7 +132,7 @@ def claim(spark: SparkSession, checkpoint: str, output: JobOutput, shape: Mappin
     ConfigError
         If either belongs to another one, or the output holds other rows.
     """
-    wanted = {"format": output.format, "output": output.place, **shape}
+    wanted = _wanted(output, shape)
     known = _read_mark(spark, checkpoint)
     owner = _owner_of(spark, output)
     if known is None:
@@ -100,6 +149,10 @@ def claim(spark: SparkSession, checkpoint: str, output: JobOutput, shape: Mappin
     elif owner != known["owner"]:
         raise ConfigError(f"output {output.place} belongs to another checkpoint than {checkpoint}")
     return str(known["owner"])
+
+
+def _wanted(output: JobOutput, shape: Mapping[str, str]) -> dict[str, str]:
+    return {"format": output.format, "output": output.place, **shape}
 
 
 def owner_properties(owner: str) -> dict[str, str]:

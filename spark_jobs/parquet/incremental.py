@@ -9,7 +9,6 @@ also read the files of failed attempts.
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.common.input import JobInput
@@ -23,7 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["Appended", "append_new", "read_stream"]
+__all__ = ["STREAM_SETTINGS", "Appended", "append_new", "read_stream"]
+
+STREAM_SETTINGS = {"spark.sql.adaptive.enabled": "false"}
+"""Settings of a session that runs a stream. Spark warns that a stream cannot be adaptive if the session is."""
 
 # The name of the observed metrics of a micro-batch.
 _NAME = "log_to_parquet"
@@ -52,8 +54,6 @@ class Appended:
             if number in self._batches or row is None:
                 continue
             self._batches[number] = {name: int(count or 0) for name, count in row.asDict().items()}
-            if sys.stderr.isatty():
-                print(f"micro-batch {number}: {self._batches[number]['records']:,} records", file=sys.stderr)
 
     @property
     def micro_batches(self) -> int:

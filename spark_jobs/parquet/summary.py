@@ -18,14 +18,14 @@ from spark_jobs.parquet.decode import DECODED
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["print_rows", "print_summary", "summary_of"]
+__all__ = ["print_nothing_new", "print_summary", "rows_text", "summary_of"]
 
 # Longer keys and values are cut.
 _CELL_WIDTH = 40
 
 
-def print_rows(spark: SparkSession, plan: ReadPlan, output: JobOutput, count: int) -> None:
-    """Print some rows read back from the output; this opens one file."""
+def rows_text(spark: SparkSession, plan: ReadPlan, output: JobOutput, count: int) -> str:
+    """Return a table of some rows read back from the output; this opens one file."""
     from pyspark.sql import functions as F
 
     topics = [topic.topic for topic in plan.topics]
@@ -37,7 +37,7 @@ def print_rows(spark: SparkSession, plan: ReadPlan, output: JobOutput, count: in
         "topic", "partition", "offset", F.col("timestamp").cast("string").alias("timestamp"), "key", value
     )
     cells = [[_cell(value) for value in row] for row in shown.limit(count).collect()]
-    print(table_text(shown.columns, cells, ("partition", "offset")), end="\n\n")
+    return table_text(shown.columns, cells, ("partition", "offset"))
 
 
 def _cell(value: object) -> str:
@@ -114,6 +114,16 @@ def print_summary(plan: ReadPlan, summary: dict[str, Any], *, as_json: bool) -> 
     if summary["damage"] is not None:
         print(f"Damage: {summary['damage'] or 'none'}")
     print(f"{summary['format'].capitalize()}: {summary['output']} (topic=…/date=…), in {summary['seconds']:.1f} s")
+
+
+def print_nothing_new(source: JobInput, output: JobOutput, plan: ReadPlan, *, as_json: bool) -> None:
+    """Print the summary of an incremental run that had nothing to do."""
+    if as_json:
+        outcome = {"mode": "incremental", "records": 0, "micro_batches": 0, "seconds": 0.0}
+        print_json(summary_of(source, output, plan, outcome))
+        return
+    print_notes(plan)
+    print(f"Nothing new since the last run; {output.format.capitalize()}: {output.place} is unchanged")
 
 
 def _row(name: str, counts: dict[str, Any]) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalog_source.errors import CorruptBatchError
-from spark_jobs.common.errors import one_line
+from spark_jobs.common.errors import one_line, own_kind
 from spark_jobs.common.summary import size_text, table_text
 from spark_jobs.parquet.summary import _cell
 
@@ -73,6 +73,20 @@ def test_what_a_worker_raised_is_found_in_the_pages_that_spark_makes_of_it(raise
     traceback = f'Traceback (most recent call last):\n  File "x.py", line 1\n    call()\n{raised}\n'
     pages = f"An exception was thrown from the Python worker:\n{traceback}\n\tat org.apache.spark\n{traceback}"
     assert one_line(RuntimeError(pages)) == line
+
+
+def test_the_error_of_kafkalog_is_found_inside_those_of_spark() -> None:
+    """A stream wraps the exception of a worker twice, and its own traceback comes first."""
+    own = "kafkalog_source.errors.CorruptBatchError: 0.log, position 7: the batch's checksum is wrong"
+    inner = f"Traceback (most recent call last):\n  File y\n{own}\n"
+    outer = "Traceback (most recent call last):\n  File x\npyspark.errors.exceptions.PythonException: thrown:\n"
+    error = RuntimeError(f"[STREAM_FAILED] Query terminated: {outer}{inner}\n\tat java\n SQLSTATE: XXKST")
+    assert one_line(error) == "CorruptBatchError: 0.log, position 7: the batch's checksum is wrong"
+    assert own_kind(error) is CorruptBatchError
+
+
+def test_the_state_of_sql_is_left_out() -> None:
+    assert one_line(RuntimeError("[X] no room. SQLSTATE: 38000\nmore")) == "RuntimeError: [X] no room."
 
 
 def test_any_other_error_is_its_first_line_and_printable() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import pytest
 
@@ -21,10 +22,12 @@ from kafkalog_source.errors import (
     UnsupportedFormatError,
 )
 from spark_jobs.common.config import ConfigError
-from spark_jobs.common.input import JobInput, input_with_flags
+from spark_jobs.common.input import JobInput, add_range_flags, input_with_flags
 from spark_jobs.common.run import JobError, config_file, job_parser, run_job, with_given
 from spark_jobs.common.sink import JobOutput, add_output_flags, output_with_flags
-from spark_jobs.parquet.checkpoint import positions_in
+from spark_jobs.parquet.checkpoint import is_up_to_date, positions_in
+
+STRATEGY = "startingOffsetsByTimestampStrategy"
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,33 @@ def test_the_time_and_the_zone_of_a_job_can_be_given() -> None:
     source = input_with_flags(JobInput(), job_parser("job", "A job.").parse_args(["logs", *options]))
     assert source.option("now", "") == "1795390200000"
     assert source.milliseconds("today") == 1_795_388_400_000
+
+
+@pytest.mark.parametrize(("given", "strategy"), [({}, "latest"), ({STRATEGY: "error"}, "error")])
+def test_since_and_until_are_options_of_the_reader(given: dict[str, str], strategy: str) -> None:
+    """A partition without a record since then is quiet, which is no error, unless the config says so."""
+    parser = job_parser("job", "A job.")
+    add_range_flags(parser)
+    flags = parser.parse_args(["logs", "--since", "yesterday", "--until", "today"])
+    source = input_with_flags(JobInput(options={"startingtimestamp": "0", **given}), flags)
+    assert source.option("startingTimestamp", "") == "yesterday"
+    assert source.option("endingTimestamp", "") == "today"
+    assert source.option(STRATEGY, "") == strategy
+
+
+def test_without_since_the_options_are_as_they_were() -> None:
+    parser = job_parser("job", "A job.")
+    add_range_flags(parser)
+    source = input_with_flags(JobInput(), parser.parse_args(["logs"]))
+    assert set(source.options) == {"now"}
+
+
+def test_an_interrupted_job_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    def work(_: argparse.Namespace) -> NoReturn:
+        raise KeyboardInterrupt
+
+    assert run_job(job_parser("name", ""), work, []) == 130
+    assert capsys.readouterr().err == "name: interrupted\n"
 
 
 def test_a_wrong_zone_of_a_job_is_refused() -> None:
@@ -145,6 +175,46 @@ def test_a_checkpoint_stands_behind_the_last_micro_batch_that_was_finished(tmp_p
     for name in ("8", "9", ".9.crc"):
         (tmp_path / "commits" / name).touch()
     assert positions_in(f"file:{tmp_path}") == {"t": {"0": 9}}
+
+
+class TestUpToDate:
+    """What an incremental run without Spark may conclude from a checkpoint."""
+
+    SHAPE: ClassVar = {"headers": "array"}
+
+    @pytest.fixture
+    def output(self, tmp_path: Path) -> JobOutput:
+        place, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
+        for path in (place, checkpoint / "offsets", checkpoint / "commits"):
+            path.mkdir(parents=True)
+        (checkpoint / "offsets" / "0").touch()
+        (checkpoint / "commits" / "0").touch()
+        mark = {"owner": "a", "format": "parquet", "output": str(place), "headers": "array"}
+        (checkpoint / "_kafkalog_stream.json").write_text(json.dumps(mark))
+        (place / "_kafkalog_stream.json").write_text(json.dumps({"owner": "a"}))
+        return JobOutput(path=str(place))
+
+    def test_all_that_was_planned_was_written(self, tmp_path: Path, output: JobOutput) -> None:
+        assert is_up_to_date(f"file:{tmp_path}/checkpoint", output, self.SHAPE)
+
+    def test_a_micro_batch_was_not_finished(self, tmp_path: Path, output: JobOutput) -> None:
+        (tmp_path / "checkpoint" / "offsets" / "1").touch()
+        assert not is_up_to_date(f"{tmp_path}/checkpoint", output, self.SHAPE)
+
+    def test_the_output_is_gone_or_of_another_checkpoint(self, tmp_path: Path, output: JobOutput) -> None:
+        mark = tmp_path / "out" / "_kafkalog_stream.json"
+        mark.write_text('{"owner": "b"}')
+        assert not is_up_to_date(f"{tmp_path}/checkpoint", output, self.SHAPE)
+        mark.unlink()
+        assert not is_up_to_date(f"{tmp_path}/checkpoint", output, self.SHAPE)
+
+    def test_the_config_has_changed(self, tmp_path: Path, output: JobOutput) -> None:
+        assert not is_up_to_date(f"{tmp_path}/checkpoint", output, {"headers": "map"})
+        assert not is_up_to_date(f"{tmp_path}/checkpoint", replace(output, format="delta"), self.SHAPE)
+
+    def test_only_spark_can_read_the_checkpoint(self, tmp_path: Path, output: JobOutput) -> None:
+        assert not is_up_to_date(f"hdfs://{tmp_path}/checkpoint", output, self.SHAPE)
+        assert not is_up_to_date(f"{tmp_path}/new", output, self.SHAPE)
 
 
 @pytest.mark.parametrize(

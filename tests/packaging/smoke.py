@@ -14,6 +14,7 @@ import json
 import pkgutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -67,6 +68,19 @@ def command_runs() -> None:
     check("the command kafkalog prints JSON", bool(json.loads(done.stdout.splitlines()[0])), True)
 
 
+def jobs_have_their_files() -> None:
+    command = Path(sys.executable).parent / "kafkalog"
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([command, "job", "init", directory], check=True, stdout=subprocess.DEVNULL)
+        check("kafkalog job init writes a config", (Path(directory) / "log_to_parquet.toml").is_file(), True)
+        # The top level of a checkout, with sources that are not compiled, must not be where workers import from.
+        output = Path(directory) / "out"
+        job = [command, "job", "log_to_parquet", SAMPLE, "--output", output, "--json"]
+        done = subprocess.run(job, cwd=SAMPLE.parents[2], capture_output=True, text=True, check=False)
+        check("a job prints nothing but its summary", (done.returncode, done.stderr), (0, ""))
+        check("a job writes the records", json.loads(done.stdout)["records"], sum(RECORDS.values()))
+
+
 def spark_gives_the_records() -> None:
     import pyspark
     from pyspark.sql import SparkSession
@@ -89,6 +103,7 @@ def main() -> None:
     every_module_imports()
     command_runs()
     if "--spark" in sys.argv[1:]:
+        jobs_have_their_files()
         spark_gives_the_records()
     print("smoke test passed")
 
