@@ -52,6 +52,15 @@ def test_verify_tells_each_finding_in_a_line(kafkalog: Kafkalog, logs: Path) -> 
     ]
 
 
+@pytest.mark.parametrize(("lost", "words"), [(1, "1 note"), (2, "2 notes")])
+def test_verify_counts_notes(kafkalog: Kafkalog, logs: Path, lost: int, words: str) -> None:
+    for index in sorted((logs / "orders-0").glob("*.index"))[:lost]:
+        index.unlink()
+    run = kafkalog("verify", logs)
+    assert run.status == 0
+    assert run.out.splitlines()[-1].endswith(f"; findings: {words}")
+
+
 def test_verify_counts_what_is_missing_and_what_cannot_be_read(kafkalog: Kafkalog, logs: Path) -> None:
     """A damaged batch, a segment that is missing, one that is none, and an end that nobody knows."""
     directory = logs / "orders-0"
