@@ -198,7 +198,7 @@ def test_the_bar_is_drawn_only_on_a_terminal(
     (frame, *_) = [line for line in re.split(r"[\r\n]", err) if "verifying" in line]
     text = re.sub(r"\x1b\[\??[0-9;]*[a-zA-Z]", "", frame)
     assert text.startswith("verifying ")
-    assert " 25% 3.0/12.0 MB " in text
+    assert " 25% 2.9/11.4 MiB " in text
     assert len(text) <= 80
     assert err.endswith("\x1b[2K")
 
