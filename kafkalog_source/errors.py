@@ -150,6 +150,10 @@ class KafkaLogError(Exception):
             parts.append(self.remedy)
         return ". ".join(parts)
 
+    def without_remedy(self) -> str:
+        """Return the message without what to do, for the warning of a read that goes on."""
+        return str(_rebuild(type(self), {**self._fields(), "remedy": None}))
+
     def at(self, file: str, position: int | None, base_offset: int | None = None) -> KafkaLogError:
         """Return the same error with its file and position, for code that does not know them."""
         fields = {**self._fields(), "file": file, "position": position, "base_offset": base_offset}

@@ -89,7 +89,7 @@ def _cells(result: PartitionResult, shown: Sequence[Severity]) -> tuple[object, 
 
 def _summary(found: Verification, findings: Sequence[Finding]) -> str:
     counts = {severity: sum(finding.severity is severity for finding in findings) for severity in Severity}
-    words = ", ".join(f"{count} {severity.value}" for severity, count in counts.items() if count)
+    words = ", ".join(_counted(count, severity) for severity, count in counts.items() if count)
     verdict = "sound" if found.is_sound else "not sound"
     if not found.is_sound and not counts[Severity.DAMAGE] and not counts[Severity.MISLEADING]:
         verdict = "not fully checked"
@@ -103,3 +103,8 @@ def _summary(found: Verification, findings: Sequence[Finding]) -> str:
         counted(sum(each.records for each in found.partitions), "record"),
     )
     return f"{verdict}: {', '.join(totals)}" + (f"; findings: {words}" if words else "")
+
+
+def _counted(count: int, severity: Severity) -> str:
+    """Format a number of findings; of the severities only a note has a plural."""
+    return counted(count, "note") if severity is Severity.NOTE else f"{count} {severity.value}"

@@ -129,7 +129,7 @@ class GapChecks:
             expected=f"one that begins at offset {next_offset}",
             remedy="Restore the missing segment, or set failOnDataLoss=false to read what is on disk",
         )
-        return Gap(region, error, str(error))
+        return Gap(region, error, error.without_remedy())
 
     def is_compacted(self, directory: str) -> bool:
         """Whether offsets are missing inside segments, which only compaction causes."""

@@ -42,4 +42,4 @@ def gaps_07(log: PartitionLog, low: int, high: int) -> Iterator[Gap]:
                 remedy="Restore the missing bytes, or set failOnDataLoss=false to read what is on disk",
             )
             region = missing_region(each.path, each.size, end, following.path, following.base_offset)
-            yield Gap(region, error, str(error))
+            yield Gap(region, error, error.without_remedy())

@@ -149,7 +149,7 @@ class OffsetRanges(Ranges):
         )
         if self._options.fail_on_data_loss and remote.is_expected:
             raise error
-        self._warnings.append(str(error))
+        self._warnings.append(error.without_remedy())
 
     def _read_up_to(self, log: PartitionLog) -> int:
         """The offset at which readUpTo ends every range: the high watermark, if it is chosen and known."""
@@ -199,7 +199,7 @@ class OffsetRanges(Ranges):
         )
         if self._options.fail_on_data_loss:
             raise error
-        self._warnings.append(str(error))
+        self._warnings.append(error.without_remedy())
 
 
 def _is_lost(offsets: PartitionOffsets, wanted: int) -> bool:

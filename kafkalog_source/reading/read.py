@@ -218,7 +218,7 @@ class SplitReader:
     def _lost(self, error: DataLossError) -> None:
         if self._options.fail_on_data_loss:
             raise error
-        self._warn(str(error))
+        self._warn(error.without_remedy())
 
     def _warn(self, warning: str | None) -> None:
         # Several consecutive ranges may report the same gap.

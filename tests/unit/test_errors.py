@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from kafkalog_source import errors
-from kafkalog_source.errors import KafkaLogError, counted, offsets_text
+from kafkalog_source.errors import DataLossError, KafkaLogError, counted, offsets_text
 
 PUBLIC = [getattr(errors, name) for name in errors.__all__]
 KINDS = [kind for kind in PUBLIC if isinstance(kind, type) and not issubclass(kind, Warning)]
@@ -45,6 +45,12 @@ def test_the_message_has_place_problem_detail_and_remedy() -> None:
         "/a\\n/b.log, position 3, base offset 9: it broke (found 1, expected 2). Mend it"
     )
     assert str(KafkaLogError("it broke")) == "it broke"
+
+
+def test_a_warning_leaves_the_remedy_out() -> None:
+    error = DataLossError("offsets are not on disk", file="a.log", found=3, remedy="Set failOnDataLoss=false")
+    assert error.without_remedy() == "a.log: offsets are not on disk (found 3)"
+    assert error.remedy == "Set failOnDataLoss=false"
 
 
 def test_zero_is_a_place_and_a_finding() -> None:

@@ -52,6 +52,15 @@ def test_verify_tells_each_finding_in_a_line(kafkalog: Kafkalog, logs: Path) -> 
     ]
 
 
+@pytest.mark.parametrize(("lost", "words"), [(1, "1 note"), (2, "2 notes")])
+def test_verify_counts_notes(kafkalog: Kafkalog, logs: Path, lost: int, words: str) -> None:
+    for index in sorted((logs / "orders-0").glob("*.index"))[:lost]:
+        index.unlink()
+    run = kafkalog("verify", logs)
+    assert run.status == 0
+    assert run.out.splitlines()[-1].endswith(f"; findings: {words}")
+
+
 def test_verify_counts_what_is_missing_and_what_cannot_be_read(kafkalog: Kafkalog, logs: Path) -> None:
     """A damaged batch, a segment that is missing, one that is none, and an end that nobody knows."""
     directory = logs / "orders-0"
@@ -189,7 +198,7 @@ def test_the_bar_is_drawn_only_on_a_terminal(
     (frame, *_) = [line for line in re.split(r"[\r\n]", err) if "verifying" in line]
     text = re.sub(r"\x1b\[\??[0-9;]*[a-zA-Z]", "", frame)
     assert text.startswith("verifying ")
-    assert " 25% 3.0/12.0 MB " in text
+    assert " 25% 2.9/11.4 MiB " in text
     assert len(text) <= 80
     assert err.endswith("\x1b[2K")
 
