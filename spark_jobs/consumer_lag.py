@@ -177,7 +177,8 @@ def _compacted(source: JobInput) -> tuple[str, ...]:
 
 def _run(config: Config, moments: _Moments, plan: ReadPlan, *, as_json: bool) -> None:
     started = time.monotonic()
-    with job_session("consumer_lag", {}, at_start={**sink_settings(config.output), **config.spark}) as spark:
+    at_start = {**sink_settings(config.output), **config.spark}
+    with job_session("consumer_lag", at_start=at_start, verb="Following groups") as spark:
         check_sink(spark, config.output)
         with left_out_before_errors(spark, config.input, "consumer_lag"):
             counted = _write(spark, config, moments)

@@ -35,13 +35,12 @@ from spark_jobs.audit.tables import profile_tables
 from spark_jobs.audit.tasks.batches import BATCH_COLUMNS
 from spark_jobs.audit.tasks.distinct import can_count_keys
 from spark_jobs.audit.tasks.job import tally_in_tasks
-from spark_jobs.audit.tasks.progress import progress_of_tasks
 from spark_jobs.audit.tasks.records import record_columns
 from spark_jobs.audit.tasks.split import DAMAGE, Reads
 from spark_jobs.audit.tasks.times import is_zone
 from spark_jobs.audit.text import print_profile
 from spark_jobs.common.config import ConfigError, refuse_output_over_input
-from spark_jobs.common.input import JobInput, input_with_flags
+from spark_jobs.common.input import JobInput, add_range_flags, input_with_flags
 from spark_jobs.common.plan import ReadPlan, print_plan
 from spark_jobs.common.reading import left_out_before_errors
 from spark_jobs.common.run import config_file, job_parser, run_job, with_given
@@ -99,6 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = job_parser("topic_profile", "Audit Kafka's log directories: report what is on a disk.")
+    add_range_flags(parser)
     add = parser.add_argument
     add("--html", metavar="FILE", help="write the report to this file")
     add("--parquet", metavar="DIR", help="write the tables as Parquet to this directory")
@@ -178,12 +178,9 @@ def _fill(profile: Profile, config: Config, plan: ReadPlan) -> None:
     with_records = reads.records is not None
     if with_records and config.profile.distinct_keys and not reads.distinct_keys:
         profile.warnings.append(_NO_KEYS)
-    # The job has a bar of its own.
-    at_start = {"spark.ui.showConsoleProgress": "false", **config.spark}
     with (
-        job_session("topic_profile", at_start=at_start) as spark,
+        job_session("topic_profile", at_start=config.spark, plan=plan, verb="Auditing") as spark,
         left_out_before_errors(spark, config.input, "topic_profile"),
-        progress_of_tasks(spark, "Audit"),
     ):
         tally = tally_in_tasks(spark, reads.batches.splits(), reads)
     tables = profile_tables(tally, zone=reads.zone, with_records=with_records, header_names=reads.header_names)

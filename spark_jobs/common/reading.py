@@ -31,6 +31,8 @@ Partition = tuple[str | None, int | None]
 
 _MOST_SHOWN = 50
 _ISOLATION = ("isolationLevel", "kafka.isolation.level")
+_IS_DAMAGED = "kind NOT IN ('torn', 'missing')"
+"""Torn ends are usual, and a missing segment is an error or a warning of its own."""
 
 
 def refuse_options(source: JobInput, reasons: Mapping[str, str]) -> None:
@@ -64,7 +66,7 @@ def damaged_regions(spark: SparkSession, source: JobInput) -> int:
     """Count the damaged regions. With mode=FAILFAST damage ends the job; with others, the input is read once more."""
     if source.option("mode", "FAILFAST").upper() == "FAILFAST":
         return 0
-    return source.with_options({"view": "damage"}).frame(spark).where("kind <> 'torn'").count()
+    return source.with_options({"view": "damage"}).frame(spark).where(_IS_DAMAGED).count()
 
 
 @contextmanager
@@ -92,7 +94,7 @@ def left_out_before_errors(spark: SparkSession, source: JobInput, job: str) -> I
 def _left_out(spark: SparkSession, source: JobInput) -> Iterator[str]:
     view = source.with_options({"view": "damage", "failOnDataLoss": "false"})
     try:
-        damage = view.frame(spark).where("kind <> 'torn'").orderBy("file", "position")
+        damage = view.frame(spark).where(_IS_DAMAGED).orderBy("file", "position")
         count, regions = damage.count(), damage.limit(_MOST_SHOWN).collect()
     except Exception as error:  # The caller raises the first error, which ends the job.
         yield f"what was left out before the error is unknown: {one_line(error)}"

@@ -202,7 +202,9 @@ class TestOnSpark:
         write_segment(logs, [Batch(base_offset=9)], base_offset=9)
         arguments = [str(logs), "--output", str(tmp_path / "out"), "--option", "mode=DROPMALFORMED"]
         assert main(arguments) == 1
-        left_out, error = capsys.readouterr().err.splitlines()
+        err = capsys.readouterr().err
+        assert len(err.splitlines()) == 2, err
+        left_out, error = err.splitlines()
         assert left_out.startswith(f"log_to_parquet: left out: {logs / f'{0:020d}.log'}, position ")
         assert left_out.endswith("bytes damaged, offset 1: the batch's checksum is wrong")
         assert "DataLossError" in error

@@ -7,7 +7,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,14 +22,13 @@ from spark_jobs import topic_profile
 from spark_jobs.audit.page.html import html_report
 from spark_jobs.audit.page.style import SCRIPT
 from spark_jobs.audit.result import Profile
-from spark_jobs.audit.tasks.progress import _tasks, progress_of_tasks
 from spark_jobs.audit.text import print_profile
 from spark_jobs.common.config import build, load
 from spark_jobs.topic_profile import Config, Output, Settings, main
 from tests.builders import Batch, Header, Message, Record, Wrapper, encode, partition_dir, write_segment
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "spark_jobs" / "sample" / "kafka-logs"
@@ -322,30 +320,6 @@ class TestNumbers:
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-class TestProgress:
-    def test_the_tasks_of_the_job_are_counted_on_a_terminal(
-        self, job_spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-        context = job_spark.sparkContext
-        before = context.getLocalProperty("spark.jobGroup.id")
-        with progress_of_tasks(job_spark, "Audit"):
-            group = context.getLocalProperty("spark.jobGroup.id")
-            assert job_spark.range(0, 3, 1, 3).collect()
-            # The tracker hears of the end of tasks a little later.
-            deadline = time.monotonic() + 30
-            while _tasks(job_spark, group) != (3, 3) and time.monotonic() < deadline:
-                time.sleep(0.05)
-            assert _tasks(job_spark, group) == (3, 3)
-        assert context.getLocalProperty("spark.jobGroup.id") == before
-        assert "Audit" in capsys.readouterr().err
-
-    def test_a_log_file_gets_no_bar(self, job_spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-        with progress_of_tasks(job_spark, "Audit"):
-            assert job_spark.range(0, 3, 1, 3).collect()
-        assert capsys.readouterr().err == ""
-
-
 def parsed(page: str) -> ElementTree.Element:
     """The page as XML, which it is too."""
     return ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))

@@ -103,7 +103,7 @@ class _Task:
                 self._count_batches(_place(headers), of_batches.completed(pa.table(headers), held))
         if self._reads.damage is not None:
             for rows in self._reads.damage.read_split(split):
-                self.tally.add("damage", pa.table(rows).filter(pc.not_equal(rows["kind"], "torn")))
+                self.tally.add("damage", pa.table(rows).filter(_is_damaged(rows["kind"])))
 
     def _without_damage(self, rows: pa.RecordBatch, *, report: bool = True) -> pa.RecordBatch:
         """Tally the rows about damage, and return the others."""
@@ -189,3 +189,8 @@ def _regions(rows: pa.RecordBatch) -> pa.Table:
         region["file"] = region["file"].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         found.append({name: region.get(name) for name in DAMAGE.names})
     return pa.Table.from_pylist(found, DAMAGE)
+
+
+def _is_damaged(kinds: pa.Array) -> pa.Array:
+    """Torn ends are usual, and offsets of missing segments are tallied as gaps."""
+    return pc.invert(pc.is_in(kinds, pa.array(["torn", "missing"])))

@@ -14,8 +14,8 @@ from kafkalog_source._core.codes import NAMES
 
 CORE = Path(_core.__path__[0])
 LIMITS = {"INT64_MAX": 2**63 - 1}
-OTHER_LAYOUTS = {"fields", "framing", "native"}
-"""These read the frames of codecs, which Kafka does not define."""
+OTHER_LAYOUTS = {"fields", "framing", "native", "quoting"}
+"""These read frames of codecs, fields without fixed positions, or text: no layout of Kafka's."""
 
 
 def mirrored() -> dict[str, int]:
