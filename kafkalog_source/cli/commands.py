@@ -80,6 +80,39 @@ def _ls(
     return run(sys.stdout, paths, read_options(given), as_json=as_json, by_segment=segments, shown=shown)
 
 
+@kafkalog.command(
+    "stat",
+    epilog=epilogs.STAT,
+    short_help="sizes, codecs, times and producers of topics, from headers",
+    # As for ls, -h is about sizes.
+    context_settings={"help_option_names": ["--help"]},
+)
+@paths_argument
+@flag("--json", "as_json", "one JSON object")
+@click.option("-h", "--human-readable", "human", is_flag=True, help="sizes such as 1.5 MiB")
+@topic_flags
+@generic_option
+def _stat(paths: Sequence[str], as_json: bool, human: bool, **given: Any) -> int:
+    """Describe the topics in PATH by the headers of their batches, without reading payloads."""
+    from kafkalog_source.cli.stat import run
+
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, sizes_for_people=human)
+
+
+@kafkalog.command("count", epilog=epilogs.COUNT, short_help="count records, from the headers of batches")
+@paths_argument
+@flag("--json", "as_json", "one JSON object")
+@flag("--include-control-records", "includeControlRecords", "count control records too, such as transaction markers")
+@topic_flags
+@offset_flags
+@generic_option
+def _count(paths: Sequence[str], as_json: bool, **given: Any) -> int:
+    """Count the records of each partition in PATH. Payloads are read only where headers do not suffice."""
+    from kafkalog_source.cli.count import run
+
+    return run(sys.stdout, paths, read_options(given), as_json=as_json)
+
+
 @kafkalog.command("dump", epilog=epilogs.DUMP, short_help="print records, or the rows of a view")
 @paths_argument
 @print_flags("-f", "--format")
@@ -119,39 +152,6 @@ def _tail(paths: Sequence[str], count: int, follow: bool, **given: Any) -> int:
 
     printed = take_printed(given)
     return run(sys.stdout, paths, read_options(given), printed, count=count, follow=follow)
-
-
-@kafkalog.command("count", epilog=epilogs.COUNT, short_help="count records, from the headers of batches")
-@paths_argument
-@flag("--json", "as_json", "one JSON object")
-@flag("--include-control-records", "includeControlRecords", "count control records too, such as transaction markers")
-@topic_flags
-@offset_flags
-@generic_option
-def _count(paths: Sequence[str], as_json: bool, **given: Any) -> int:
-    """Count the records of each partition in PATH. Payloads are read only where headers do not suffice."""
-    from kafkalog_source.cli.count import run
-
-    return run(sys.stdout, paths, read_options(given), as_json=as_json)
-
-
-@kafkalog.command(
-    "stat",
-    epilog=epilogs.STAT,
-    short_help="sizes, codecs, times and producers of topics, from headers",
-    # As for ls, -h is about sizes.
-    context_settings={"help_option_names": ["--help"]},
-)
-@paths_argument
-@flag("--json", "as_json", "one JSON object")
-@click.option("-h", "--human-readable", "human", is_flag=True, help="sizes such as 1.5 MiB")
-@topic_flags
-@generic_option
-def _stat(paths: Sequence[str], as_json: bool, human: bool, **given: Any) -> int:
-    """Describe the topics in PATH by the headers of their batches, without reading payloads."""
-    from kafkalog_source.cli.stat import run
-
-    return run(sys.stdout, paths, read_options(given), as_json=as_json, sizes_for_people=human)
 
 
 @kafkalog.command("export", epilog=epilogs.EXPORT, short_help="write records to Parquet, CSV, JSON lines or Arrow")
@@ -215,26 +215,6 @@ def _verify(paths: Sequence[str], as_json: bool, threads: int | None, **given: A
     return run(sys.stdout, paths, read_options(given), as_json=as_json, threads=threads)
 
 
-@kafkalog.command("groups", epilog=epilogs.GROUPS, short_help="groups: members, committed offsets, lag")
-@paths_argument
-@flag("--json", "as_json", "one JSON object")
-@click.option(
-    "--at",
-    metavar="TIME",
-    help="the groups of that time: 2026-11-20, 2026-11-20T14:30+01:00, yesterday, -2h, or milliseconds; in UTC "
-    "without a zone",
-)
-@click.option("--time-zone", "zone", metavar="ZONE", default="UTC", help="the zone of a TIME without one")
-@click.option("--group", "names", metavar="NAME", multiple=True, help="only this group; may be repeated")
-@generic_option
-def _groups(paths: Sequence[str], as_json: bool, at: str | None, zone: str, names: Sequence[str], **given: Any) -> int:
-    """Show the groups in PATH: their members, committed offsets and lag, now or at a time."""
-    from kafkalog_source.cli.groups import run
-
-    at_ms = None if at is None else kafkalog_source.milliseconds(at, zone=zone)
-    return run(sys.stdout, paths, read_options(given), as_json=as_json, at_ms=at_ms, names=names)
-
-
 @kafkalog.command(
     "salvage", epilog=epilogs.SALVAGE, short_help="copy the good batches of a damaged log dir to a new one"
 )
@@ -273,6 +253,26 @@ def _salvage(
         skip_unreadable=skip_unreadable,
         threads=threads,
     )
+
+
+@kafkalog.command("groups", epilog=epilogs.GROUPS, short_help="list consumer groups: members, committed offsets, lag")
+@paths_argument
+@flag("--json", "as_json", "one JSON object")
+@click.option(
+    "--at",
+    metavar="TIME",
+    help="the groups of that time: 2026-11-20, 2026-11-20T14:30+01:00, yesterday, -2h, or milliseconds; in UTC "
+    "without a zone",
+)
+@click.option("--time-zone", "zone", metavar="ZONE", default="UTC", help="the zone of a TIME without one")
+@click.option("--group", "names", metavar="NAME", multiple=True, help="only this group; may be repeated")
+@generic_option
+def _groups(paths: Sequence[str], as_json: bool, at: str | None, zone: str, names: Sequence[str], **given: Any) -> int:
+    """Show the groups in PATH: their members, committed offsets and lag, now or at a time."""
+    from kafkalog_source.cli.groups import run
+
+    at_ms = None if at is None else kafkalog_source.milliseconds(at, zone=zone)
+    return run(sys.stdout, paths, read_options(given), as_json=as_json, at_ms=at_ms, names=names)
 
 
 @kafkalog.command("cluster", epilog=epilogs.CLUSTER, short_help="show the state of a cluster at a point in time")

@@ -88,12 +88,12 @@ examples:
 COUNT = """\
 Counted are the records on disk, from the headers of batches. Payloads are read
 only for compressed batches of formats 0 and 1, whose headers do not hold a
-number, and where a range begins or ends inside a batch. Damage is skipped and
-reported.
+number, and where a range begins or ends inside a batch. Damage and missing
+segments are skipped and reported.
 
 exit status:
   0  done
-  1  there is damage, so that the number is too small
+  1  something is damaged or missing, so that the number is too small
   2  could not run: an unknown option, a path that does not exist, holds no
      segment, or cannot be read for lack of permission
 
@@ -108,11 +108,11 @@ All is from the headers of batches. RECORDS has no control records. A "?" is
 what headers do not hold: of compressed batches of formats 0 and 1 the number of
 records and the first time. P50, P90 and P99 of the sizes of batches on disk are
 right to within 5 %. The job topic_profile goes further: keys, values, gaps,
-throughput. Damage is skipped and reported.
+throughput. Damage and missing segments are skipped and reported.
 
 exit status:
   0  done
-  1  there is damage, which the numbers leave out
+  1  something is damaged or missing, which the numbers leave out
   2  could not run: an unknown option, a path that does not exist, holds no
      segment, or cannot be read for lack of permission
 

@@ -14,6 +14,7 @@ from kafkalog_source.cli.times import show_times
 from kafkalog_source.errors import BAD_DATA, DONE, OptionError, printable
 from kafkalog_source.options.read_options import parse_options
 from kafkalog_source.partition.splits import Split, SplitRange
+from kafkalog_source.planning.missing_topics import check_named
 from kafkalog_source.planning.plan import plan_read
 from kafkalog_source.reading.read import make_reader
 from kafkalog_source.segment.damage.description import Kind
@@ -24,7 +25,7 @@ _FIXED = ("view", "mode")
 
 
 class HeaderRows:
-    """The headers of the batches of a read, which skips damage; iterable once.
+    """The headers of the batches of a read, which skips damage and missing segments; iterable once.
 
     Parameters
     ----------
@@ -51,7 +52,12 @@ class HeaderRows:
         for name in given:
             if name.lower() in _FIXED:
                 raise OptionError(f"this command has no {printable(name)}: it reads headers, and skips damage")
-        self._options = parse_options({**given, "view": "batches", "mode": "DROPMALFORMED"}, paths)
+        options = parse_options({**given, "view": "batches", "mode": "DROPMALFORMED"}, paths)
+        if not any(name.lower() == "failondataloss" for name in given):
+            # A missing segment is reported like damage; a misspelt topic is still an error.
+            check_named(options)
+            options = replace(options, fail_on_data_loss=False)
+        self._options = options
         show_times(given, self._options.times)
         self.include_control_records = self._options.include_control_records
         self._columns = columns
@@ -87,7 +93,7 @@ class HeaderRows:
         report = self._plan.report
         print_left_out(report.to_dict())
         is_damaged = any(each.kind is not Kind.TORN for each in report.damage)
-        return BAD_DATA if is_damaged or report.without_segments else DONE
+        return BAD_DATA if is_damaged or report.missing or report.without_segments else DONE
 
     def _ranges(self) -> Iterator[SplitRange]:
         return (each for split in self._plan.splits for each in split.ranges)

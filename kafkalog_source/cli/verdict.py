@@ -43,15 +43,20 @@ def verdict_lines(
         yield from loss_lines(losses, len(found.partitions))
         if not losses:
             yield "lost: no offset, as far as can be known"
-        yield from _next(paths, given)
+        yield from _next(paths, given, can_salvage=_can_salvage(found))
     elif Severity.MISLEADING in severities and found.is_complete:
         yield "lost: nothing; all records can be read"
 
 
-def _next(paths: Sequence[str], given: Mapping[str, Any]) -> Iterator[str]:
+def _can_salvage(found: Verification) -> bool:
+    """Whether there is damage that a salvaged log dir would not have; a missing segment is missing there too."""
+    return any(each.severity is Severity.DAMAGE and not each.is_absent for each in found.all_findings)
+
+
+def _next(paths: Sequence[str], given: Mapping[str, Any], *, can_salvage: bool) -> Iterator[str]:
     flags = [part for name, value in given.items() for part in _flag(name, value)]
     yield f"next: {_command('export', *paths, *flags, '--rescue')} -o OUT.parquet  (all records that can be read)"
-    if len(paths) == 1 and os.path.isdir(paths[0]):
+    if can_salvage and len(paths) == 1 and os.path.isdir(paths[0]):
         yield f"next: {_command('salvage', *paths, 'DST', *flags)}  (all good batches, as a new log dir)"
 
 

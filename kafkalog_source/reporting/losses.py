@@ -116,7 +116,9 @@ def loss_lines(losses: Sequence[Loss], partitions: int) -> list[str]:
     if len(losses) > _LISTED:
         lines.append(f"lost: … and in {counted(len(losses) - _LISTED, 'more partition')}")
     if partitions > 1:
-        lines.append(f"lost in all: {_amount(losses)}, in {len(losses)} of {counted(partitions, 'partition')}")
+        # The share is that of the partitions with losses, not of the whole disk.
+        these = "this 1" if len(losses) == 1 else f"these {len(losses)}"
+        lines.append(f"lost in all: {_amount(losses)} in {these} of {counted(partitions, 'partition')}")
     return lines
 
 

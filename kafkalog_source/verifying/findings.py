@@ -46,6 +46,8 @@ class Finding:
         The affected offsets, None if unknown.
     is_denied : bool
         Whether the file was not checked because this process may not read it.
+    is_absent : bool
+        Whether records are missing that no file on this disk holds, damaged or not.
     """
 
     severity: Severity
@@ -58,6 +60,7 @@ class Finding:
     first_offset: int | None = None
     last_offset: int | None = None
     is_denied: bool = False
+    is_absent: bool = False
 
     def __str__(self) -> str:
         place = printable(self.file) + ("" if self.position is None else f", position {self.position}")

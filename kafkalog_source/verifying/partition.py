@@ -154,6 +154,7 @@ class PartitionCheck:
                 log.path,
                 "holds no segment that can be read",
                 expected="files such as 00000000000000000000.log; a broker keeps at least one in each partition",
+                is_absent=True,
             )
 
     def _has_gaps(self, segment: SegmentCheck) -> bool:
@@ -176,6 +177,7 @@ class PartitionCheck:
                 expected=f"one that begins at offset {end}",
                 first_offset=end,
                 last_offset=following.segment.base_offset - 1,
+                is_absent=True,
             )
 
 

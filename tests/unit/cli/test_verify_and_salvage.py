@@ -46,7 +46,7 @@ def test_verify_tells_each_finding_in_a_line(kafkalog: Kafkalog, logs: Path) -> 
     # The log starts at offset 2.
     assert lines[3:] == [
         "lost: orders-0: at most 1 of 58 offsets (1.72 %): 2",
-        "lost in all: at most 1 of 58 offsets (1.72 %), in 1 of 3 partitions",
+        "lost in all: at most 1 of 58 offsets (1.72 %) in this 1 of 3 partitions",
         f"next: kafkalog export {logs} --rescue -o OUT.parquet  (all records that can be read)",
         f"next: kafkalog salvage {logs} DST  (all good batches, as a new log dir)",
     ]

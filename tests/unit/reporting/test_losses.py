@@ -73,7 +73,7 @@ def test_lines() -> None:
     unknown = "2 regions whose end is unknown"
     assert loss_lines([one, other], 4)[1:] == [
         f"lost: /0.log: an unknown number of offsets, in {unknown}",
-        f"lost in all: at most 6 of 20 offsets (30 %), and what was in {unknown}, in 2 of 4 partitions",
+        f"lost in all: at most 6 of 20 offsets (30 %), and what was in {unknown} in these 2 of 4 partitions",
     ]
     assert loss_lines([], 4) == []
     assert loss_lines([one] * 25, 30)[20] == "lost: … and in 5 more partitions"
