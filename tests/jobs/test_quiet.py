@@ -52,7 +52,7 @@ def test_other_tracebacks_are_printed(traceback: list[str]) -> None:
 
 def test_an_interrupt_waits_until_a_jvm_has_started() -> None:
     """Otherwise the JVM, which does not know the job yet, would never end."""
-    done = []
+    done, before = [], signal.getsignal(signal.SIGINT)
 
     def start() -> None:
         with interrupts_later():
@@ -62,7 +62,7 @@ def test_an_interrupt_waits_until_a_jvm_has_started() -> None:
     with pytest.raises(KeyboardInterrupt):
         start()
     assert done == ["started"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def plain_environment() -> dict[str, str]:
