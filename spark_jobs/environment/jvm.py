@@ -120,13 +120,21 @@ def without_noise(lines: Iterable[str], known: Collection[str]) -> Iterator[str]
     """
     traceback: list[str] = []
     for line in lines:
-        if traceback or line.startswith(_TRACEBACK):
+        # Lines of several processes come mixed: these may stand inside a traceback of another one.
+        if _OF_START.match(line) or line.rstrip("\n") in known:
+            continue
+        if line.startswith(_TRACEBACK):
+            traceback = [line]
+        elif traceback and line.startswith(" "):
             traceback.append(line)
-            # The first line of a traceback and the last one, which names the exception, are not indented.
-            if len(traceback) > 1 and not line.startswith(" "):
-                yield from () if _is_of_daemon(traceback) else traceback
-                traceback = []
-        elif not _OF_START.match(line) and line.rstrip("\n") not in known:
+        elif len(traceback) > 1:
+            # The last line names the exception.
+            traceback.append(line)
+            yield from () if _is_of_daemon(traceback) else traceback
+            traceback = []
+        else:
+            # A first line alone is from a worker that Spark ended while it printed.
+            traceback = []
             yield line
 
 

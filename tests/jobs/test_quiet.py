@@ -39,6 +39,19 @@ def test_what_means_nothing_to_the_user_is_left_out() -> None:
     assert kept == ["kafkalog: left out: 7 bytes\n", "12:00:00 WARN TaskSchedulerImpl: no resources\n"]
 
 
+def test_lines_of_other_processes_may_stand_inside_a_traceback() -> None:
+    note = "kafkalog: a note of the plan\n"
+    mixed = [DAEMON[0], note, *DAEMON[1:3], note, DAEMON[3], "after\n"]
+    assert list(without_noise(mixed, [note.rstrip("\n")])) == ["after\n"]
+
+
+def test_the_first_line_of_a_traceback_alone_is_left_out() -> None:
+    assert list(without_noise([DAEMON[0], "kafkalog: left out\n", *DAEMON, "after\n"], [])) == [
+        "kafkalog: left out\n",
+        "after\n",
+    ]
+
+
 @pytest.mark.parametrize(
     "traceback",
     [
