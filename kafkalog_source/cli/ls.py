@@ -9,8 +9,8 @@ from typing import Any, TextIO
 from kafkalog_source.cli.cells import iso_utc
 from kafkalog_source.cli.inspecting import refuse_ranges
 from kafkalog_source.cli.offsets import Edge, first_edge, last_edge
-from kafkalog_source.cli.text import complain, json_line, size_text, table
-from kafkalog_source.errors import BAD_DATA, DONE, KafkaLogError, counted, printable
+from kafkalog_source.cli.text import complain, json_line, table
+from kafkalog_source.errors import BAD_DATA, DONE, KafkaLogError, counted, printable, size_text
 from kafkalog_source.logdir import Listing, PartitionLog, SegmentFile, list_logs
 from kafkalog_source.logdir.absent import RemotePart, absent_segments, remote_part
 from kafkalog_source.logdir.topic_id import topic_id_of

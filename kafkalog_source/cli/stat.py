@@ -8,8 +8,8 @@ from typing import Any, TextIO
 from kafkalog_source.cli.cells import iso_utc
 from kafkalog_source.cli.header_rows import HeaderRows
 from kafkalog_source.cli.statistics import COLUMNS, Statistics, TopicStatistics
-from kafkalog_source.cli.text import complain, json_line, size_text, table
-from kafkalog_source.errors import counted
+from kafkalog_source.cli.text import complain, json_line, table
+from kafkalog_source.errors import counted, size_text
 
 __all__ = ["run"]
 

@@ -10,9 +10,9 @@ from typing import TextIO
 
 import click
 
-from kafkalog_source.errors import printable, size_text
+from kafkalog_source.errors import printable
 
-__all__ = ["complain", "is_coloured", "json_line", "one_line", "painted", "quoted", "size_text", "table"]
+__all__ = ["complain", "is_coloured", "json_line", "one_line", "painted", "quoted", "table"]
 
 
 _WIDEST = 64

@@ -5,21 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 
+from kafkalog_source.errors import size_text
+
 __all__ = ["print_json", "size_text", "table_text"]
 
 _WIDEST = 64
 """The widest that a column gets. A topic name can have 249 characters; its row overflows, and widens no other."""
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-
-
-def size_text(size: int) -> str:
-    """Format a number of bytes: ``1.5 MiB``."""
-    amount = float(size)
-    for unit in _UNITS:
-        if amount < 1024 or unit == _UNITS[-1]:
-            return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1024
-    raise AssertionError("the last unit takes any size")
 
 
 def table_text(heads: Sequence[str], rows: Sequence[Sequence[object]], right: Collection[str] | None = None) -> str:

@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from kafkalog_source.cli.text import painted, size_text
+from kafkalog_source.cli.text import painted
+from kafkalog_source.errors import size_text
 from spark_jobs.common.summary import size_text as size_text_of_jobs
 
 
